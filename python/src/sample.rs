@@ -125,12 +125,12 @@ pub(crate) fn may_be_recording(input: &Input) -> Result<bool> {
 ///
 /// The errors of the program and of the recordings; gate failed if a threshold fails.
 pub(crate) fn of_recordings(inputs: &[Input], program: &Path, settings: &MergeSettings) -> Result<Merged> {
-    let mut options = ProfileOptions::default();
-    options.release = release(settings)?;
+    let mut files = ProgramFiles::new(program);
+    files.release = release(settings)?;
     let made = profgen::convert(
         inputs,
-        &ProgramFiles::new(program),
-        &options,
+        &files,
+        &ProfileOptions::default(),
         None,
         &SumOptions::default(),
         &settings.limits()?,
@@ -139,13 +139,13 @@ pub(crate) fn of_recordings(inputs: &[Input], program: &Path, settings: &MergeSe
     let facts = settings.check(|_| {
         let mut facts = Facts::default();
         facts.functions = Some(functions);
-        facts.total_count = Some(Summary::of(&made.profile.functions, Rules::of(options.release)).total);
+        facts.total_count = Some(Summary::of(&made.profile.functions, Rules::of(files.release)).total);
         Ok(facts.of_inputs(inputs.len()))
     })?;
     let mut warnings: Vec<String> = made.warnings.iter().map(ToString::to_string).collect();
     warnings.extend(made.losses.iter().map(|loss| format!("dropped {loss}")));
     let about = About::of_conversion(&facts, warnings);
-    Ok(Merged { profile: made.profile, release: options.release, about })
+    Ok(Merged { profile: made.profile, release: files.release, about })
 }
 
 /// Samples by function and line, for compilers that optimize with samples.

@@ -79,16 +79,14 @@ impl Merge<'_> {
         let settings = self.settings;
         let target = self.target();
         let release = target.target.release;
-        let mut options = ProfileOptions::default();
-        options.release = release;
-        let mut with_contexts = ContextOptions::default();
-        with_contexts.release = release;
+        let (options, with_contexts) = (ProfileOptions::default(), ContextOptions::default());
         let contexts = self.sum.contexts.then_some(&with_contexts);
         let mut profiles = Vec::new();
         let mut warnings = Vec::new();
         let mut outcomes = Outcomes::default();
         let mut unconverted = Vec::new();
         for (at, files) in programs.iter().enumerate() {
+            let files = &ProgramFiles { release, ..files.clone() };
             progress(at, programs.len());
             let made = profgen::convert(self.inputs, files, &options, contexts, &self.sum, self.limits())?;
             self.unused.retain(|at| made.other_programs.contains(at));
@@ -122,6 +120,7 @@ impl Merge<'_> {
                 .with_hint("write one partial merge per program"));
         };
         files.require_package()?;
+        let files = &ProgramFiles { release: self.target().target.release, ..files.clone() };
         let program = Program::load(files, self.limits())?;
         let Sum { samples, warnings, other_programs, .. } =
             profgen::add_up(self.inputs, &program, &self.sum, self.limits())?;

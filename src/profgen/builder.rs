@@ -1,6 +1,6 @@
 //! Collects the records of a profile without calling contexts.
 
-use crate::sampleprof::{FunctionName, FunctionRecord, NameId, SampleProfile, add_saturating};
+use crate::sampleprof::{FunctionName, FunctionRecord, NameId, Rules, SampleProfile, add_saturating};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
@@ -29,10 +29,12 @@ impl ProfileBuilder {
 
     /// Returns the profile, with counts of locations that include their calls. With `update_totals`, totals are the sums of
     /// the counts of locations.
-    pub(super) fn finish(self, update_totals: bool) -> SampleProfile {
+    pub(super) fn finish(self, update_totals: bool, rules: Rules) -> SampleProfile {
         let mut profile = self.profile;
         for record in &mut profile.functions {
-            raise_to_calls(record);
+            if rules.raises_to_calls() {
+                raise_to_calls(record);
+            }
             if update_totals {
                 update_total(record);
             }

@@ -128,6 +128,24 @@ pub enum RunFault {
     Impossible,
 }
 
+/// Cuts the branches of a sample, newest first, as before LLVM 15: at the first branch out of or into the program without
+/// the other one. A sample can begin with a branch out of the program.
+pub(super) fn cut_unpaired(branches: &mut Vec<(u64, u64)>) {
+    let (mut kept, mut is_outside) = (0, false);
+    for (at, &(source, target)) in branches.iter().enumerate() {
+        let leaves = target == EXTERNAL;
+        if source == EXTERNAL && !is_outside {
+            is_outside = true;
+            continue;
+        }
+        if source == EXTERNAL || (leaves != is_outside && at > 0) {
+            break;
+        }
+        (kept, is_outside) = (at + 1, false);
+    }
+    branches.truncate(kept);
+}
+
 impl Gatherer {
     /// Counts the branches of a sample, newest first; both ends of each are instructions of the program or
     /// [`EXTERNAL`].
@@ -183,19 +201,36 @@ impl Gatherer {
 
     /// The counters, of which runs that cannot be are left out.
     pub(super) fn finish(self, program: &Program<'_>) -> Counters {
+        let (is_newer, code) = (program.rules.counts_external_branches(), &program.code);
         let is_run = |(start, end): (u64, u64)| {
-            program.code.is_instruction(start)
-                && program.code.is_instruction(end)
-                && program.code.falls_through(start, end)
+            code.is_instruction(start) && code.is_instruction(end) && (code.falls_through(start, end) || !is_newer)
         };
         let runs = self.between.into_iter().filter(|(ends, _)| is_run(*ends)).collect();
-        Counters { runs, branches: self.branches.into_iter().collect(), is_plain: false }
+        let branches = self.branches.into_iter().filter(|((source, _), _)| is_newer || *source != EXTERNAL).collect();
+        Counters { runs, branches, is_plain: false }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_sample_ends_where_the_program_is_left_only_in_one_direction() {
+        let (out, back, inside) = ((8, EXTERNAL), (EXTERNAL, 9), (4, 5));
+        for (branches, kept) in [
+            (&[inside, back, out, inside][..], 4),
+            (&[out, inside, out, inside], 2),
+            (&[inside, back, inside], 1),
+            (&[back, back, out], 0),
+            (&[inside, back], 1),
+            (&[back, out, back, out, out], 4),
+        ] {
+            let mut cut = branches.to_vec();
+            cut_unpaired(&mut cut);
+            assert_eq!(cut, branches[..kept], "{branches:?}");
+        }
+    }
 
     #[test]
     fn counters_are_divided_by_the_weight_they_were_multiplied_with() {

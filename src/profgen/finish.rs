@@ -1,7 +1,12 @@
 //! The last steps for every profile: removing cold functions, and measuring the density of the samples.
 
 use super::names::is_ambiguous;
-use crate::sampleprof::{COLD_CUTOFF, FunctionName, FunctionRecord, Names, Rules, SampleProfile, Summary, attributes};
+use super::program::Program;
+use crate::sampleprof::{
+    COLD_CUTOFF, FunctionName, FunctionRecord, HOT_CUTOFF, NameId, Names, Rules, SampleProfile, Summary,
+    add_saturating, attributes,
+};
+use std::collections::HashMap;
 
 /// Options for the last steps.
 #[derive(Debug, Clone, Copy)]
@@ -15,11 +20,19 @@ pub struct FinishOptions {
     pub density_cutoff: u32,
     /// The total below which a function is cold. `None` for the threshold of the summary.
     pub cold_count: Option<u64>,
+    /// Whether functions stay whose name many translation units use.
+    pub keep_ambiguous: bool,
 }
 
 impl Default for FinishOptions {
     fn default() -> Self {
-        Self { trim_cold: false, mark_preinlined: false, density_cutoff: 990_000, cold_count: None }
+        Self {
+            trim_cold: false,
+            mark_preinlined: false,
+            density_cutoff: 990_000,
+            cold_count: None,
+            keep_ambiguous: false,
+        }
     }
 }
 
@@ -30,13 +43,31 @@ pub(super) fn finish(profile: &mut SampleProfile, options: &FinishOptions) -> f6
         let threshold = options.cold_count.unwrap_or_else(of_summary);
         profile.functions.retain(|record| record.total >= threshold);
     }
-    let names = &profile.names;
-    profile.functions.retain_mut(|record| keep(record, names));
+    if !options.keep_ambiguous {
+        let names = &profile.names;
+        profile.functions.retain_mut(|record| keep(record, names));
+    }
     if options.mark_preinlined {
         profile.functions.iter_mut().for_each(mark_preinlined);
         profile.stated.preinlined = Some(true);
     }
     density(&profile.functions, options.density_cutoff)
+}
+
+/// Returns the density as before LLVM 19: the samples per byte of code of the hot function that has the fewest; 0 without
+/// hot functions.
+pub(super) fn density_of_code(profile: &SampleProfile, program: &Program<'_>) -> f64 {
+    let hot = Summary::of(&profile.functions, program.rules).threshold(HOT_CUTOFF).unwrap_or(0);
+    let mut totals: HashMap<NameId, u64> = HashMap::new();
+    for record in &profile.functions {
+        add_saturating(totals.entry(record.name).or_default(), record.total);
+    }
+    let sizes = program.functions.iter().filter_map(|function| {
+        let total = totals.get(&profile.names.find(FunctionName::Text(&function.name))?)?;
+        let size: u64 = function.ranges.iter().map(|(start, end)| end - start).sum();
+        (*total >= hot && size > 0).then(|| *total as f64 / size as f64)
+    });
+    sizes.min_by(f64::total_cmp).unwrap_or(0.0)
 }
 
 /// Marks a function and all that were inlined into it.

@@ -6,7 +6,6 @@ use super::program::Program;
 use super::ranges::{Piece, pieces};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
-use crate::model::Release;
 use crate::objects::{InlineChains, InlineFrame};
 use crate::sampleprof::{FunctionRecord, LineLocation, NameId, SampleProfile, add_saturating, add_target};
 
@@ -18,8 +17,6 @@ pub struct ProfileOptions {
     pub fill_zero: bool,
     /// Whether total counts are the sums of the counts of locations, not of bytes of code.
     pub update_totals: bool,
-    /// The release whose `llvm-profgen` is followed.
-    pub release: Release,
 }
 
 /// Makes a profile. Functions with samples have all their locations, those without samples with a count of 0.
@@ -153,7 +150,7 @@ impl<'b, 'p> Builder<'b, 'p> {
         self.path.clear();
         for frame in self.chains.chain(chain) {
             let Some(name) = frame.function.as_deref().filter(|name| !name.is_empty()) else { break };
-            let function = self.records.name(name);
+            let function = self.records.name(self.program.frame_name(name));
             let InlineFrame { line, start_line, discriminator, .. } = *frame;
             let line = line.wrapping_sub(start_line) & 0xFFFF;
             self.path.push(Place { function, line, discriminator });
@@ -226,7 +223,7 @@ impl<'b, 'p> Builder<'b, 'p> {
     /// Returns the profile; see [`ProfileBuilder::finish`].
     pub(super) fn finish(self, update_totals: bool) -> SampleProfile {
         let flow_sensitive = self.program.discriminators.flow_sensitive.then_some(true);
-        let mut profile = self.records.finish(update_totals);
+        let mut profile = self.records.finish(update_totals, self.program.rules);
         profile.stated.flow_sensitive = flow_sensitive;
         profile
     }

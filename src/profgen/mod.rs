@@ -288,3 +288,9 @@ pub fn make_profile(
 pub fn finish(profile: &mut SampleProfile, options: &FinishOptions) -> f64 {
     finish::finish(profile, options)
 }
+
+/// Returns the density of a profile as llvm-profgen measured it before LLVM 19: the samples per byte of code of the hot
+/// function that has the fewest. It is 0 if there are no hot functions.
+pub fn density_of_code(profile: &SampleProfile, program: &Program<'_>) -> f64 {
+    finish::density_of_code(profile, program)
+}

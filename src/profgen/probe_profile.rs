@@ -8,7 +8,7 @@ use super::program::Program;
 use super::ranges::pieces;
 use crate::error::Result;
 use crate::limits::Limits;
-use crate::sampleprof::{Chain, FunctionRecord, LineLocation, Rules, SampleProfile, add_saturating, add_target};
+use crate::sampleprof::{Chain, FunctionRecord, LineLocation, SampleProfile, add_saturating, add_target};
 
 /// Counts of pseudo-probes, and of samples that were left out because of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
@@ -62,10 +62,10 @@ pub(super) fn probe_profile(
             findings.calls_without_probe = findings.calls_without_probe.saturating_add(count);
         }
     }
-    let mut profile = builder.records.finish(options.update_totals);
+    let mut profile = builder.records.finish(options.update_totals, program.rules);
     profile.stated.probe_based = Some(true);
     profile.stated.flow_sensitive = program.discriminators.flow_sensitive.then_some(true);
-    Ok((profile.in_container_order(Rules::of(options.release)), findings))
+    Ok((profile.in_container_order(program.rules), findings))
 }
 
 struct Builder<'b> {

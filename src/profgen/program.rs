@@ -9,9 +9,9 @@ use crate::bytes::Endian;
 use crate::error::{Error, ErrorKind, Result};
 use crate::input::{Access, open};
 use crate::limits::Limits;
-use crate::model::name_ref;
+use crate::model::{Release, name_ref};
 use crate::objects::{self, DebugInfo, is_package};
-use crate::sampleprof::SymbolList;
+use crate::sampleprof::{Rules, SymbolList};
 use object::elf::{PF_X, PT_LOAD, SHF_ALLOC, SHF_EXECINSTR, STT_FUNC};
 use object::pe::{IMAGE_SCN_CNT_CODE, IMAGE_SCN_CNT_INITIALIZED_DATA};
 use object::read::elf::ProgramHeader;
@@ -40,6 +40,8 @@ pub struct ProgramFiles {
     /// Whether a program without a symbol table has no symbols, as for `llvm-profgen`. Otherwise it has those of the file
     /// with its debug info.
     pub ignore_debug_symbols: bool,
+    /// The release whose `llvm-profgen` the profile follows.
+    pub release: Release,
 }
 
 impl ProgramFiles {
@@ -113,6 +115,7 @@ pub struct Program<'f> {
     pub(super) code: Code,
     pub(super) functions: Functions,
     pub(super) discriminators: Discriminators,
+    pub(super) rules: Rules,
     pub(super) debug: DebugInfo<'f>,
     /// The file that has the debug info.
     pub(super) debug_path: &'f Path,
@@ -145,6 +148,7 @@ impl<'f> Program<'f> {
     /// As [`load`](Self::load).
     pub fn of_bytes(files: &'f ProgramFiles, bytes: &[u8], limits: &Limits) -> Result<Self> {
         let path = files.program.as_path();
+        let rules = Rules::of(files.release);
         let in_program = |error: Error| error.in_file(path);
         let file = objects::parse(bytes).map_err(in_program)?;
         let (segments, first_loaded) = segments(&file).map_err(in_program)?;
@@ -202,7 +206,11 @@ impl<'f> Program<'f> {
             first_loaded,
             code,
             functions,
-            discriminators: Discriminators { flow_sensitive: is_flow_sensitive(&file, symbol_table) },
+            discriminators: Discriminators {
+                flow_sensitive: is_flow_sensitive(&file, symbol_table),
+                of_probes: rules.reads_probe_discriminators(),
+            },
+            rules,
             debug,
             debug_path: files.symbolized(),
             build_id: objects::build_id(&file),
@@ -211,6 +219,11 @@ impl<'f> Program<'f> {
             has_no_symbols,
             findings,
         })
+    }
+
+    /// Returns the rules of the release whose `llvm-profgen` is followed.
+    pub fn rules(&self) -> Rules {
+        self.rules
     }
 
     /// Returns the findings about the program.
@@ -260,6 +273,11 @@ impl<'f> Program<'f> {
         });
         let described = probe.flatten().and_then(|probe| probes.description(probes.outermost(probe).guid));
         Some(canonical(described.map_or(&function.name, |described| &described.name)))
+    }
+
+    /// The name of a function that debug info has at an instruction.
+    pub(super) fn frame_name<'n>(&self, name: &'n [u8]) -> &'n [u8] {
+        if self.rules.keeps_names_of_copies() { name } else { canonical(name) }
     }
 
     /// Returns true if the frame of the function is probably incomplete at an address, so that call chains lack frames:

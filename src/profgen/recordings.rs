@@ -4,7 +4,7 @@
 
 use super::call_chain::CallChain;
 use super::contexts::ChainSamples;
-use super::counters::{Counters, EXTERNAL, Gatherer};
+use super::counters::{Counters, EXTERNAL, Gatherer, cut_unpaired};
 use super::loading::{Loading, MappingFault};
 use super::plain::{PlainFindings, PlainGatherer};
 use super::program::Program;
@@ -252,6 +252,9 @@ impl<'r, 'p> Reader<'r, 'p> {
                 (EXTERNAL, EXTERNAL) => self.findings.external_branches += 1,
                 ends => self.branches.push(ends),
             }
+        }
+        if !self.program.rules.counts_external_branches() {
+            cut_unpaired(&mut self.branches);
         }
         if self.branches.is_empty() {
             self.findings.without_branches += 1;

@@ -5,7 +5,7 @@
 
 use super::call_chain::CallChain;
 use super::contexts::ChainSamples;
-use super::counters::{EXTERNAL, Gatherer};
+use super::counters::{EXTERNAL, Gatherer, cut_unpaired};
 use super::loading::{Loading, MappingFault};
 use super::program::Program;
 use crate::ascii::{trim_end, trim_start};
@@ -432,6 +432,9 @@ impl Reader<'_, '_, '_> {
         if !self.read_branches(line) {
             self.findings.bad_lines += 1;
             (self.notify)(LineNotice::BadSample(number, line));
+        }
+        if !self.program.rules.counts_external_branches() {
+            cut_unpaired(&mut self.branches);
         }
         if self.branches.is_empty() {
             self.findings.without_branches += 1;

@@ -318,6 +318,32 @@ impl Rules {
         self.release.0 >= 17
     }
 
+    /// In recordings, branches from outside of the program count, and code that cannot have run from one branch to the next
+    /// does not. Before, a sample ended at the first branch out of or into the program without the other one.
+    pub(crate) fn counts_external_branches(self) -> bool {
+        self.release.0 >= 15
+    }
+
+    /// In profiles of recordings, locations are executed at least as often as their calls.
+    pub(crate) fn raises_to_calls(self) -> bool {
+        self.release.0 >= 15
+    }
+
+    /// In profiles of recordings, functions have their names in debug info. Before, they were those of the source.
+    pub(crate) fn keeps_names_of_copies(self) -> bool {
+        self.release.0 >= 17
+    }
+
+    /// Profiles of recordings have functions whose name many translation units use.
+    pub fn keeps_ambiguous_functions(self) -> bool {
+        self.release.0 < 18
+    }
+
+    /// The discriminator of a call with a pseudo-probe has the number of the probe.
+    pub(crate) fn reads_probe_discriminators(self) -> bool {
+        self.release.0 >= 18
+    }
+
     /// Hashes of names stay numbers. Before, they became strings of their decimal digits.
     pub(crate) fn keeps_hashes(self) -> bool {
         self.release.0 >= 18

@@ -83,6 +83,50 @@ fn recorded_programs_have_the_profiles_of_llvm_profgen() {
 }
 
 #[test]
+fn profiles_of_older_releases_are_those_of_their_llvm_profgen() {
+    if !available("profiles of older releases", &[&RECORDER[..], &["clang-22"]].concat()) {
+        return;
+    }
+    let folder = Folder::new();
+    if !can_record(&folder) {
+        return;
+    }
+    let programs = [PROGRAMS[0], PROGRAMS[1], ("clang-22 -O1 -g", "starts.cpp", "starts")];
+    for (compiler, source, program) in programs {
+        compile(&folder, compiler, source, program);
+        record(&folder, program);
+    }
+    for release in [14, 15, 16, 19] {
+        let tool = format!("llvm-profgen-{release}");
+        if !available("profiles of older releases", &[&tool]) {
+            continue;
+        }
+        for (_, _, program) in programs {
+            let input = format!("--perfscript={program}.txt --binary={program}");
+            for options in ["", "--format=text --show-density", "--skip-symbolization"] {
+                // LLVM 15 has another number for places outside of the program.
+                if release != 15 || !options.contains("skip") {
+                    let [genuine, ours] = assert_same_profile(&folder, &tool, &format!("{input} {options}"));
+                    assert_eq!(density(&ours), density(&genuine), "{release} {program} {options}");
+                }
+            }
+            let (_, expected) = run(&folder, &[&tool], &input);
+            let options = format!("--binary {program} -o all.prof --for llvm-{release} --force");
+            folder.run(&format!("profbridge convert {program}.txt {options}"));
+            let found = std::fs::read(folder.path("all.prof")).expect("it is written");
+            assert!(Some(found) == expected, "{release} {program}");
+        }
+    }
+}
+
+/// The printed density, and the warning about it.
+fn density(output: &Output) -> (Vec<String>, String) {
+    let errors = errors(output);
+    let warnings = errors.lines().filter(|line| line.contains("estimated to")).map(String::from);
+    (warnings.collect(), String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+#[test]
 fn wrong_use_has_the_messages_of_llvm_profgen() {
     let tools = [&RECORDER[..], &["clang-22", GENUINE]].concat();
     if !available("messages of llvm-profgen", &tools) {

@@ -46,7 +46,7 @@ impl Places {
                 let name = frame.function.as_deref().filter(|name| !name.is_empty())?;
                 let line = frame.line.wrapping_sub(frame.start_line) & 0xFFFF;
                 let location = LineLocation::new(line, frame.discriminator);
-                Some(Frame { function: names.insert(FunctionName::Text(name)), location })
+                Some(Frame { function: names.insert(FunctionName::Text(program.frame_name(name))), location })
             });
             let mut frames: Vec<Frame> = named.collect();
             frames.reverse();

@@ -72,12 +72,15 @@ pub(super) fn complete(tree: &mut Tree, update_totals: bool) {
         add_saturating(&mut entry.samples, entries);
         add_saturating(&mut caller.total, entries);
     }
+    let rules = tree.rules;
     for at in order {
         if let Some(record) = &mut tree.nodes[at as usize].record {
             if update_totals {
                 update_total(record);
             }
-            raise_to_calls(record);
+            if rules.raises_to_calls() {
+                raise_to_calls(record);
+            }
         }
     }
 }

@@ -34,7 +34,7 @@ use super::probe_profile::ProbeFindings;
 use super::program::Program;
 use crate::error::Result;
 use crate::limits::Limits;
-use crate::sampleprof::{FunctionName, Rules, SampleProfile, StatedKind};
+use crate::sampleprof::{FunctionName, SampleProfile, StatedKind};
 use counting::{Contexts, WITHOUT_CONTEXT};
 use inlined::Places;
 use missing_frames::MissingFrames;
@@ -72,7 +72,7 @@ pub fn make_context_profile(
     let addresses = counters.addresses();
     let functions = counting::functions_at(program, addresses.iter().copied());
     let ContextCounters { contexts: by_context, names, places, .. } = counters;
-    let mut tree = Tree::new(names, Rules::of(contexts.release));
+    let mut tree = Tree::new(names, program.rules);
     let mut findings = ProbeFindings::default();
     let mut stated = StatedKind::default();
     let mut sizes = (contexts.preinline && contexts.by_code_size).then(Sizes::new);
@@ -125,7 +125,7 @@ pub fn finish_context_profile(
     limits: &Limits,
 ) -> Result<SampleProfile> {
     let stated = profile.stated;
-    let mut tree = Tree::of_profile(profile, Rules::of(contexts.release));
+    let mut tree = Tree::of_profile(profile, program.rules);
     let mut sizes = (contexts.preinline && contexts.by_code_size).then(Sizes::new);
     if let Some(sizes) = &mut sizes {
         let is_sampled = |function: &&Function| tree.names.find(FunctionName::Text(&function.name)).is_some();

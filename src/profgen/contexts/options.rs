@@ -1,7 +1,5 @@
 //! Options of profiles with calling contexts.
 
-use crate::model::Release;
-
 /// The sizes up to which functions are inlined. The defaults are those of llvm-profgen.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
@@ -59,8 +57,6 @@ pub struct ContextOptions {
     pub cold_count: Option<u64>,
     /// Whether contexts become inlined callees of their callers.
     pub nest: bool,
-    /// The release whose `llvm-profgen` is followed.
-    pub release: Release,
 }
 
 impl Default for ContextOptions {
@@ -80,7 +76,6 @@ impl Default for ContextOptions {
             hot_count: None,
             cold_count: None,
             nest: true,
-            release: Release::default(),
         }
     }
 }

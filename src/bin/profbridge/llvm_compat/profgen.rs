@@ -11,7 +11,7 @@ use profbridge::profgen::{
     self, ChainSamples, ContextCounters, ContextOptions, FinishOptions, ProfileOptions, Program, ProgramFiles, RawBase,
     Samples, ScriptOptions,
 };
-use profbridge::sampleprof::{self, Encoding, ReadOptions, Rules, SampleProfile, WriteOptions};
+use profbridge::sampleprof::{self, Encoding, ReadOptions, SampleProfile, WriteOptions};
 use profbridge::{Compat, Error, ErrorKind, Limits};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -62,13 +62,12 @@ fn generate(parsed: &Parsed, release: Release) -> Result<(), Failure> {
     let mut options = ProfileOptions::default();
     options.fill_zero = parsed.is_on("fill-zero-for-all-funcs");
     options.update_totals = parsed.is_on("update-total-samples");
-    options.release = release;
     let (counters, chains) = match kind {
         "perfscript" => script(parsed, &path, &program)?,
         "unsymbolized-profile" => {
             let text = read(&path)?;
             if profgen::has_raw_contexts(&text) {
-                let contexts = context_options(parsed, release);
+                let contexts = context_options(parsed);
                 let counters = profgen::read_raw_contexts(&text, &program, raw_base(parsed), &contexts, &limits);
                 let counters = counters.map_err(without_path)?;
                 return context_profile(parsed, &program, counters, &options, &contexts, &limits);
@@ -78,11 +77,11 @@ fn generate(parsed: &Parsed, release: Release) -> Result<(), Failure> {
         "llvm-sample-profile" => {
             let profile = sample_profile(&path)?;
             if !profile.kind().context_sensitive {
-                return finish(parsed, release, &program, profile, parsed.is_on("trim-cold-profile"));
+                return finish(parsed, &program, profile, parsed.is_on("trim-cold-profile"));
             }
-            let contexts = context_options(parsed, release);
+            let contexts = context_options(parsed);
             let made = profgen::finish_context_profile(&program, profile, &contexts, &limits);
-            return finish(parsed, release, &program, made.map_err(without_path)?, false);
+            return finish(parsed, &program, made.map_err(without_path)?, false);
         }
         _ => recording(parsed, &path, &program, &limits)?,
     };
@@ -94,7 +93,7 @@ fn generate(parsed: &Parsed, release: Release) -> Result<(), Failure> {
         return write(&output(parsed), &text);
     }
     let (profile, _) = profgen::make_profile(&program, &counters, &options, &limits).map_err(without_path)?;
-    finish(parsed, release, &program, profile, parsed.is_on("trim-cold-profile"))
+    finish(parsed, &program, profile, parsed.is_on("trim-cold-profile"))
 }
 
 /// Makes a profile with calling contexts.
@@ -105,7 +104,7 @@ fn contexts(
     options: &ProfileOptions,
     limits: &Limits,
 ) -> Result<(), Failure> {
-    let contexts = context_options(parsed, options.release);
+    let contexts = context_options(parsed);
     let counters = profgen::count_by_context(program, chains, &contexts, limits).map_err(without_path)?;
     warnings::contexts(counters.findings());
     if parsed.is_on("skip-symbolization") {
@@ -125,10 +124,10 @@ fn context_profile(
 ) -> Result<(), Failure> {
     let made = profgen::make_context_profile(program, counters, options, contexts, limits);
     let (profile, _) = made.map_err(without_path)?;
-    finish(parsed, options.release, program, profile, false)
+    finish(parsed, program, profile, false)
 }
 
-fn context_options(parsed: &Parsed, release: Release) -> ContextOptions {
+fn context_options(parsed: &Parsed) -> ContextOptions {
     let is_on = |name| parsed.value(name).and_then(boolean) != Some(false);
     // Negative numbers stand for no limit.
     let most = |name| {
@@ -136,7 +135,6 @@ fn context_options(parsed: &Parsed, release: Release) -> ContextOptions {
         number.unwrap_or(usize::MAX)
     };
     let mut options = ContextOptions::default();
-    options.release = release;
     options.most_frames = most("csprof-max-context-depth");
     options.most_address_frames = most("csprof-max-unsymbolized-context-depth");
     options.longest_repetition = most("compress-recursion");
@@ -196,6 +194,7 @@ fn program_files(parsed: &Parsed, release: Release) -> ProgramFiles {
     files.ignore_probes = parsed.is_on("use-dwarf-correlation");
     files.ignore_debug_symbols = true;
     let loads = parsed.value("load-function-from-symbol").and_then(boolean);
+    files.release = release;
     files.ignore_symbol_functions = release.0 < 22 || loads == Some(false);
     files
 }
@@ -272,25 +271,22 @@ fn sample_profile(path: &Path) -> Result<SampleProfile, Failure> {
     read.map_err(|error| sample::failure(&error))
 }
 
-fn finish(
-    parsed: &Parsed,
-    release: Release,
-    program: &Program<'_>,
-    mut profile: SampleProfile,
-    trim_cold: bool,
-) -> Result<(), Failure> {
+fn finish(parsed: &Parsed, program: &Program<'_>, mut profile: SampleProfile, trim_cold: bool) -> Result<(), Failure> {
     let mut options = FinishOptions::default();
     options.trim_cold = trim_cold;
+    options.keep_ambiguous = program.rules().keeps_ambiguous_functions();
     options.mark_preinlined = parsed.is_on("mark-all-context-preinlined");
     if let Some(cutoff) = parsed.value("profile-density-cutoff-hot").and_then(signed) {
         options.density_cutoff = u32::try_from(cutoff).unwrap_or(0);
     }
     options.cold_count = parsed.number("profile-summary-cold-count");
     let density = profgen::finish(&mut profile, &options);
-    let threshold = parsed.value("profile-density-threshold").and_then(float).unwrap_or(50.0);
-    warnings::density(density, threshold, options.density_cutoff, parsed.is_on("show-density"));
+    let wording = warnings::DensityWording::of(program.rules());
+    let threshold = parsed.value("profile-density-threshold").and_then(float).unwrap_or(wording.threshold);
+    let density = if wording.is_of_code { profgen::density_of_code(&profile, program) } else { density };
+    warnings::density(&wording, density, threshold, options.density_cutoff, parsed.is_on("show-density"));
     let mut write = WriteOptions::default();
-    write.rules = Rules::of(release);
+    write.rules = program.rules();
     write.as_llvm = true;
     write.encoding = match parsed.value("format") {
         Some(b"text") => Encoding::Text,

@@ -4,6 +4,7 @@ use super::messages;
 use profbridge::profgen::{
     ContextFindings, LineNotice, LoadFindings, ReadFindings, RunFault, RunFindings, SampleDetails,
 };
+use profbridge::sampleprof::Rules;
 use std::io::Write;
 
 /// Prints `P%(N/M) TEXT` if there is anything to print.
@@ -115,24 +116,60 @@ pub(super) fn contexts(found: &ContextFindings) {
     summary(found.unknown_calls, found.branches, &format!("{unmatched} frame in prolog/epilog."));
 }
 
+/// The messages about the density, which differ between releases.
+pub(super) struct DensityWording {
+    /// Below this density, a warning is printed.
+    pub(super) threshold: f64,
+    /// Whether the density is that of code, not of locations.
+    pub(super) is_of_code: bool,
+    profile: &'static str,
+    empty: &'static str,
+}
+
+impl DensityWording {
+    pub(super) fn of(rules: Rules) -> Self {
+        match rules.release().0 {
+            ..19 => Self {
+                threshold: 1000.0,
+                is_of_code: true,
+                profile: "AutoFDO",
+                empty: "The --profile-summary-cutoff-hot option may be set too low. Please check your command.",
+            },
+            _ => Self {
+                threshold: 50.0,
+                is_of_code: false,
+                profile: "Sample PGO",
+                empty: "The output profile is empty or the --profile-density-cutoff-hot option is set too low. Please \
+                        check your command.",
+            },
+        }
+    }
+
+    fn shown(&self, density: f64, share: f64) -> String {
+        if self.is_of_code {
+            return format!(
+                "Minimum profile density for hot functions with top {share:.2}% total samples: {density:.1}\n"
+            );
+        }
+        format!("Functions with density >= {density:.1} account for {share:.2}% total sample counts.\n")
+    }
+}
+
 /// Prints the density, if wanted, and a warning if it is low.
-pub(super) fn density(density: f64, threshold: f64, cutoff: u32, show: bool) {
+pub(super) fn density(wording: &DensityWording, density: f64, threshold: f64, cutoff: u32, show: bool) {
     if density == 0.0 {
-        let text = "The output profile is empty or the --profile-density-cutoff-hot option is set too low. Please \
-                    check your command.";
-        messages::warning(None, text);
+        messages::warning(None, wording.empty);
     } else if density < threshold {
-        let factor = threshold / density;
+        let (profile, factor) = (wording.profile, threshold / density);
         let text = format!(
-            "Sample PGO is estimated to optimize better with {factor:.1}x more samples. Please consider increasing \
+            "{profile} is estimated to optimize better with {factor:.1}x more samples. Please consider increasing \
              sampling rate or profiling for longer duration to get more samples."
         );
         messages::warning(None, &text);
     }
     if show {
-        let share = f64::from(cutoff) / 10_000.0;
-        let text = format!("Functions with density >= {density:.1} account for {share:.2}% total sample counts.\n");
         // Ignore write errors, as above.
+        let text = wording.shown(density, f64::from(cutoff) / 10_000.0);
         let _ = std::io::stdout().lock().write_all(text.as_bytes());
     }
 }
