@@ -152,6 +152,12 @@ impl Probes {
         self.by_address[first..].iter().take_while(move |(known, _)| *known == address).map(|(_, at)| *at)
     }
 
+    /// The position of the first probe in a range of addresses.
+    pub(super) fn first_in(&self, (start, end): (u64, u64)) -> Option<u32> {
+        let first = self.by_address.partition_point(|(known, _)| *known < start);
+        self.by_address.get(first).filter(|(address, _)| *address < end).map(|(_, at)| *at)
+    }
+
     /// The probe of the call at an address.
     pub(super) fn call_at(&self, address: u64) -> Option<u32> {
         self.at(address).find(|at| self.probes[*at as usize].kind == ProbeKind::Call)

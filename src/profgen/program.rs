@@ -268,8 +268,9 @@ impl<'f> Program<'f> {
     pub(super) fn callee_at<'a>(&'a self, address: u64, probes: &'a Probes) -> Option<&'a [u8]> {
         let function = self.functions.function_entered_at(address)?;
         let probe = (!function.other_names.is_empty()).then(|| {
-            let mut starts = function.ranges.iter().map(|(start, _)| *start);
-            starts.find_map(|start| self.functions.function_entered_at(start).and(probes.at(start).next()))
+            let mut entered =
+                function.ranges.iter().filter(|(start, _)| self.functions.function_entered_at(*start).is_some());
+            entered.find_map(|range| probes.first_in(*range))
         });
         let described = probe.flatten().and_then(|probe| probes.description(probes.outermost(probe).guid));
         Some(canonical(described.map_or(&function.name, |described| &described.name)))

@@ -5,11 +5,13 @@ use crate::recording::{RECORDER, can_record, compile, perf_data, record};
 use crate::support::{Folder, available};
 
 /// Compilers, sources and programs: static functions, copies of code, several sections, functions without debug info.
-const PROGRAMS: [(&str, &str, &str); 4] = [
+const PROGRAMS: [(&str, &str, &str); 5] = [
     ("clang-22 -O2 -g -funique-internal-linkage-names", "work.c", "unique"),
     ("clang-22 -O3 -g -mllvm -unroll-count=4 -no-pie", "work.c", "unrolled"),
     ("clang-22 -O2 -g -ffunction-sections", "work.c", "sections"),
     ("clang-22 -O2", "work.c", "bare"),
+    // Debug info has no linkage names.
+    ("clang++-22 -O2 -g1", "work.cpp", "lines"),
 ];
 
 const OPTIONS: [&str; 6] = [
@@ -28,7 +30,7 @@ fn folder(test: &str, tools: &[&str]) -> Option<Folder> {
 
 #[test]
 fn probes_have_the_counts_of_llvm_profgen() {
-    let Some(folder) = folder("profiles by probes", &["clang-22", GENUINE]) else { return };
+    let Some(folder) = folder("profiles by probes", &["clang-22", "clang++-22", GENUINE]) else { return };
     for (compiler, source, program) in PROGRAMS {
         compile(&folder, &format!("{compiler} -fpseudo-probe-for-profiling"), source, program);
         record(&folder, program);
