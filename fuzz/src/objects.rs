@@ -13,7 +13,7 @@ pub fn objects(data: &[u8]) {
             assert!(program.find_hashed(function.name_ref).contains(&at), "a function is found by its name");
         }
     }
-    if let Ok(program) = read_sampled_program(data, &limits) {
+    if let Ok(program) = read_sampled_program(Path::new("image"), data, &limits) {
         assert!(!program.functions.is_empty());
     }
     let _ = report_program(data, &limits);

@@ -123,6 +123,8 @@ pub(crate) struct Subprograms {
     pub(crate) functions: Vec<Subprogram>,
     /// Units whose split debug info was not found.
     pub(crate) missing_units: u64,
+    /// Why the first of them was not found.
+    pub(crate) missing: Option<Error>,
 }
 
 /// The debug info of an image.
@@ -208,9 +210,13 @@ impl<'i> DebugInfo<'i> {
             self.note(offset_of(unit), functions.list(at, &mut found.functions))?;
         }
         for unit in units.iter().filter(|unit| unit.dwo_id.is_some()) {
-            let Ok(Some(sections)) = self.split.sections(&dwarf, unit) else {
-                found.missing_units += 1;
-                continue;
+            let sections = match self.split.sections(&dwarf, unit) {
+                Ok(Some(sections)) => sections,
+                missing => {
+                    found.missing_units += 1;
+                    found.missing = found.missing.or(missing.err());
+                    continue;
+                }
             };
             let rest = self.split.unit(&sections, &dwarf, unit);
             self.note(

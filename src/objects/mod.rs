@@ -9,5 +9,5 @@ mod inlining;
 
 pub(crate) use debug_info::{Entry, Slice, attribute, damaged, find_attribute, load_sections, ranges_of, text};
 pub(crate) use debug_info::{ExecutableSegment, build_id, contents, executable_segments, is_64, parse, unable};
-pub(crate) use debug_info::{SplitDebugInfo, is_package};
+pub(crate) use debug_info::{NEEDS_SPLIT_FILES, SplitDebugInfo, is_package};
 pub(crate) use inlining::{DebugInfo, InlineChains, InlineFrame, Subprogram, inline_chains};

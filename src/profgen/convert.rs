@@ -17,6 +17,7 @@ use crate::error::{Error, Result, Warning};
 use crate::input::{Access, Format, Input, OtherFormat};
 use crate::limits::Limits;
 use crate::model::Loss;
+use crate::objects::NEEDS_SPLIT_FILES;
 use crate::partial::{InputState, PartialInput};
 use crate::perf::is_recording;
 use crate::sampleprof::SampleProfile;
@@ -199,6 +200,9 @@ pub fn make(
 
 fn require_functions(program: &Program<'_>) -> Result<()> {
     if program.has_no_functions() {
+        if let Some(missing) = &program.missing_debug_info {
+            return Err(missing.clone().with_hint(NEEDS_SPLIT_FILES));
+        }
         return Err(Error::nothing_found("the program has no debug info").with_hint(
             "compile it with debug info, at least line tables, or give the file with its debug info as well",
         ));

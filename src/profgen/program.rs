@@ -127,6 +127,8 @@ pub struct Program<'f> {
     symbols: Vec<(u64, u64)>,
     /// Whether no symbol marks where code starts. Then no code is decoded.
     pub(super) has_no_symbols: bool,
+    /// Why split debug info was not found.
+    pub(super) missing_debug_info: Option<Error>,
     findings: LoadFindings,
 }
 
@@ -217,6 +219,7 @@ impl<'f> Program<'f> {
             probe_sections,
             symbols: symbol_guids,
             has_no_symbols,
+            missing_debug_info: subprograms.missing,
             findings,
         })
     }

@@ -121,6 +121,35 @@ fn inlined_functions_with_earlier_lines_only_are_not_gone() {
     assert!(!report["notes"].as_array().unwrap().contains(&note.into()), "{report:#}");
 }
 
+#[test]
+fn split_and_old_debug_info_name_inlined_functions() {
+    if !available("split_debug_info_of_programs", &["clang++-22"]) {
+        return;
+    }
+    let folder = Folder::new();
+    let function = "static inline __attribute__((always_inline)) int one(int x) {\n  return x * 3 + 1;\n}\n";
+    folder.write("a.cpp", format!("{function}int main(int c, char **v) {{\n  return one(c);\n}}\n"));
+    folder.write("a.prof", "main:30:1\n 1: 10\n 1: _ZL3onei:20\n  1: 20\n");
+    folder.run("clang++-22 -O1 -g -gsplit-dwarf -c a.cpp -o split.o");
+    folder.run("clang++-22 -O1 -g -gdwarf-3 -c a.cpp -o old.o");
+    for kind in ["split", "old"] {
+        folder.run(&format!("clang++-22 {kind}.o -o {kind}"));
+        let report = folder.fit(&format!("a.prof --against {kind}"));
+        assert_eq!(report["used_counts"], 1.0, "{kind}: {report:#}");
+    }
+    std::fs::remove_file(folder.path("split.dwo")).unwrap();
+    let (code, said) = folder.failure("profbridge fit a.prof --against split");
+    assert!(code == Some(1) && said.contains("debug info is split, and ") && said.contains("split.dwo"), "{said}");
+    assert!(said.contains("hint: keep the .dwo files"), "{said}");
+    folder.write(
+        "a.txt",
+        "PERF_RECORD_MMAP2 1/1: [0x1000(0x1000) @ 0x1000 08:01 1 0]: r-xp split\n 1139 0x1139/0x1140/P/-/-/0\n",
+    );
+    let (code, said) = folder.failure("profbridge convert a.txt --binary split -o b.prof");
+    assert!(code == Some(1) && said.contains("split.dwo"), "{said}");
+    assert!(said.contains("hint: keep the .dwo files"), "{said}");
+}
+
 const LOCALS: &str = "__attribute__((noinline)) static int one(int n) {\n  return n * 3;\n}\n\
     __attribute__((noinline)) static int two(int n) {\n  return n * 5;\n}\n\
     __attribute__((noinline)) int other(int n) {\n  return n * 7;\n}\n\

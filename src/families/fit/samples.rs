@@ -41,7 +41,7 @@ fn read_against(input: &Input, options: &FitOptions) -> Result<SampledProgram> {
     match detect(&bytes) {
         known if known.is_sample_profile() => read(&bytes, options).map(|(profile, _)| program_of_samples(&profile)),
         Format::Empty => Err(ErrorKind::EmptyProfile.into()),
-        Format::Unknown | Format::Other(_) => read_sampled_program(&bytes, &options.limits),
+        Format::Unknown | Format::Other(_) => read_sampled_program(&input.path, &bytes, &options.limits),
         other => {
             let detail = format!("the new build is a {other}, the profile a sample profile");
             Err(Error::new(ErrorKind::UnableToCompare { detail })

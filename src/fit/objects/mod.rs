@@ -8,7 +8,9 @@ use super::samples::{Places, SampledFunction, SampledProgram};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use crate::model::{ProfileKind, Release, SymbolTable};
-use crate::objects::{self, Entry, Slice, contents, damaged, find_attribute, load_sections, ranges_of};
+use crate::objects::{
+    self, Entry, NEEDS_SPLIT_FILES, Slice, SplitDebugInfo, contents, damaged, find_attribute, load_sections, ranges_of,
+};
 use crate::raw::correlate::{CorrelationKind, Image};
 use gimli::{Dwarf, EndianSlice, Unit, constants};
 use object::{FileKind, Object, ObjectSymbol, SymbolKind};
@@ -135,12 +137,13 @@ fn release_of(line: &[u8]) -> Option<Release> {
 ///
 /// # Errors
 ///
-/// Not an object; nothing to compare if a program has none of these; the errors of damaged ones.
-pub fn read_sampled_program(bytes: &[u8], limits: &Limits) -> Result<SampledProgram> {
+/// Not an object; nothing to compare if a program has none of these; the errors of damaged ones; unable to correlate if debug
+/// info is split and its files are missing.
+pub fn read_sampled_program(path: &Path, bytes: &[u8], limits: &Limits) -> Result<SampledProgram> {
     let file = parse(bytes)?;
     let mut functions: BTreeMap<Vec<u8>, SampledFunction> = BTreeMap::new();
     let probes = records::read_probe_descriptors(&file, limits)?;
-    let lines = read_source_lines(&file, limits)?;
+    let lines = read_source_lines(&file, path, limits)?;
     let symbols = file.symbols().chain(file.dynamic_symbols());
     let defined = symbols.filter(|symbol| symbol.kind() == SymbolKind::Text && symbol.is_definition());
     for symbol in defined {
@@ -225,8 +228,8 @@ fn covered(unit: &Unit<Slice<'_>>, found: &mut Vec<(u64, u64)>) -> Result<()> {
 ///
 /// # Errors
 ///
-/// Unable to correlate if debug info is damaged.
-fn read_source_lines(file: &object::File<'_>, limits: &Limits) -> Result<SourceLines> {
+/// Unable to correlate if debug info is damaged, or its split files are missing.
+fn read_source_lines(file: &object::File<'_>, path: &Path, limits: &Limits) -> Result<SourceLines> {
     let (sections, endian) = load_sections(file, limits)?;
     let dwarf = sections.borrow(|bytes| EndianSlice::new(bytes, endian));
     let mut found = SourceLines { last_lines: BTreeMap::new(), covered: Vec::new() };
@@ -234,8 +237,17 @@ fn read_source_lines(file: &object::File<'_>, limits: &Limits) -> Result<SourceL
     while let Some(header) = headers.next().map_err(damaged)? {
         units.push(dwarf.unit(header).map_err(damaged)?);
     }
+    let split = SplitDebugInfo::of(path, limits)?;
     for (at, unit) in units.iter().enumerate() {
-        UnitLines::read(UnitEntries { dwarf: &dwarf, units: &units, at })?.add_to(&mut found.last_lines);
+        let sections = split.sections(&dwarf, unit).map_err(|error| error.with_hint(NEEDS_SPLIT_FILES))?;
+        let rest = sections.as_ref().map(|sections| split.unit(sections, &dwarf, unit)).transpose()?.flatten();
+        let lines = match &rest {
+            Some((dwarf, rest)) => {
+                UnitLines::read(UnitEntries { dwarf, units: std::slice::from_ref(rest), at: 0 }, unit)?
+            }
+            None => UnitLines::read(UnitEntries { dwarf: &dwarf, units: &units, at }, unit)?,
+        };
+        lines.add_to(&mut found.last_lines);
         covered(unit, &mut found.covered)?;
     }
     found.covered.sort_unstable();
@@ -268,8 +280,10 @@ impl<'a> UnitEntries<'_, 'a> {
 
     /// Returns the linkage name of a function, or its only name.
     fn name(self, entry: &Entry<'a>) -> Option<Vec<u8>> {
-        let find = |name| find_attribute(self.units, (self.at, entry.offset()), &[name]);
-        let (value, unit) = find(constants::DW_AT_linkage_name).or_else(|| find(constants::DW_AT_name))?;
+        let find = |names| find_attribute(self.units, (self.at, entry.offset()), names);
+        // DWARF 3 has the second name.
+        let linkage = find(&[constants::DW_AT_linkage_name, constants::DW_AT_MIPS_linkage_name]);
+        let (value, unit) = linkage.or_else(|| find(&[constants::DW_AT_name]))?;
         let name = self.dwarf.attr_string(&self.units[unit], value).ok()?;
         Some(name.slice().to_vec())
     }
@@ -283,7 +297,8 @@ struct UnitLines {
 }
 
 impl UnitLines {
-    fn read(unit_entries: UnitEntries<'_, '_>) -> Result<Self> {
+    /// Reads the entries of a unit, and the rows of a unit, which is its skeleton if debug info is split.
+    fn read(unit_entries: UnitEntries<'_, '_>, with_rows: &Unit<Slice<'_>>) -> Result<Self> {
         let unit = &unit_entries.units[unit_entries.at];
         let mut lines = Self { subroutines: Vec::new(), ranges: Vec::new() };
         // The subroutines that contain the current entry.
@@ -306,7 +321,7 @@ impl UnitLines {
                 _ => {}
             }
         }
-        lines.note_rows(unit)?;
+        lines.note_rows(with_rows)?;
         Ok(lines)
     }
 
