@@ -8,6 +8,7 @@ use crate::families::stack_files::{StackOptions, read_stacks};
 use crate::hint::Hint;
 use crate::input::{Access, Family, Format, Identity, Input, InputList};
 use crate::instr::cancellable_reader::CancellableReader;
+use crate::instr::file_merge::MergeOptions;
 use crate::instr::memory_profiles;
 use crate::instr::open::{ReadOptions, open_reader};
 use crate::iprof;
@@ -180,17 +181,17 @@ fn words(ids: &BinaryIds) -> String {
     format!("{}{more}", shown.join(", "))
 }
 
-/// Returns the sum of an LLVM profile's counters, without pseudo counts; for a memory profile, or an indexed profile
-/// that contains only a memory profile, the bytes of all allocations.
+/// Returns the sum of the counters of an LLVM profile's selected functions, without pseudo counts; for a memory profile, or
+/// an indexed profile that contains only a memory profile, the bytes of all allocations.
 ///
 /// # Errors
 ///
 /// The errors of the readers.
-pub(crate) fn instr_total(input: &Input, options: &ReadOptions) -> Result<u128> {
+pub(crate) fn instr_total(input: &Input, options: &MergeOptions) -> Result<u128> {
     let total = counters_total(input, options)?;
     let is_memory = input.family()? == Some(Family::MemProf);
     if is_memory || (total == 0 && input.format()? == Format::Indexed) {
-        return match memory_profiles::load(input, options) {
+        return match memory_profiles::load(input, &options.read) {
             Ok(profile) => Ok(total_bytes(&profile)),
             Err(error) if is_memory => Err(error),
             // It has none.
@@ -200,22 +201,22 @@ pub(crate) fn instr_total(input: &Input, options: &ReadOptions) -> Result<u128> 
     Ok(total)
 }
 
-/// The sum of all counters; 0 for an input that contains only a memory profile.
+/// The sum of the counters of the selected functions; 0 for an input that contains only a memory profile.
 ///
 /// # Errors
 ///
 /// The errors of the readers.
-pub(crate) fn counters_total(input: &Input, options: &ReadOptions) -> Result<u128> {
+pub(crate) fn counters_total(input: &Input, options: &MergeOptions) -> Result<u128> {
     if input.family()? == Some(Family::MemProf) { Ok(0) } else { sum_of_counters(input, options) }
 }
 
-fn sum_of_counters(input: &Input, options: &ReadOptions) -> Result<u128> {
-    let bytes = input.bytes(Access::Read, &options.limits)?;
-    let mut reader = open_reader(&bytes, options)?;
+fn sum_of_counters(input: &Input, options: &MergeOptions) -> Result<u128> {
+    let bytes = input.bytes(Access::Read, &options.read.limits)?;
+    let mut reader = open_reader(&bytes, &options.read)?;
     let mut total = 0u128;
     let mut reader = CancellableReader::new(reader.as_mut(), input);
     while let Some(read) = reader.next_record()? {
-        if read.record.pseudo_count().is_none() {
+        if read.record.pseudo_count().is_none() && options.filter.keeps(options.remapping.apply(read.name)) {
             total += read.record.counters.iter().map(u128::from).sum::<u128>();
         }
     }

@@ -61,7 +61,7 @@ pub fn merge(
 }
 
 impl Merged {
-    /// Returns the total count of an input without its weight, in the unit of the result.
+    /// Returns the total count of an input without its weight, in the unit of the result and after the same filters.
     ///
     /// # Errors
     ///
@@ -71,24 +71,24 @@ impl Merged {
         let is_document = is_document(input);
         match &self.profile {
             MergedProfile::Stacks { .. } => inputs::stack_total(input, &settings.stack_options()),
-            MergedProfile::SampleProf { .. } => sampleprof::total_count(input, &options.sample.read),
+            MergedProfile::SampleProf { .. } => total_alone(input, MergePlan::Family(Family::SampleProf), settings),
             MergedProfile::Iprof { .. } if is_document => inputs::iprof_total(input, &options.iprof.read),
-            MergedProfile::Iprof { .. } => total_when_converted(input, Family::Iprof, settings),
-            _ if is_document => total_when_converted(input, Family::Instr, settings),
+            MergedProfile::Iprof { .. } => total_alone(input, MergePlan::Bridge(Family::Iprof), settings),
+            _ if is_document => total_alone(input, MergePlan::Bridge(Family::Instr), settings),
             MergedProfile::Instr { report, .. } if report.has_functions() => {
-                inputs::counters_total(input, &options.instr.read)
+                inputs::counters_total(input, &options.instr)
             }
-            _ => inputs::instr_total(input, &options.instr.read),
+            _ => inputs::instr_total(input, &options.instr),
         }
     }
 }
 
-/// Returns the total count of an input of the other family after its conversion.
-fn total_when_converted(input: &Input, family: Family, settings: &MergeSettings) -> Result<u128> {
+/// Returns the total count of the result that an input alone has.
+fn total_alone(input: &Input, plan: MergePlan, settings: &MergeSettings) -> Result<u128> {
     let alone = input.clone().weighted_by(NonZeroU64::MIN);
-    let converted = merge_bridged(&[alone], family, settings, &mut |_, _| {})?;
+    let merged = merge(&[alone], plan, settings, &mut |_, _| {})?;
     let wanted = FactsRequest { total_count: true, ..FactsRequest::default() };
-    Ok(converted.facts(wanted)?.total_count.unwrap_or(0).into())
+    Ok(merged.facts(wanted)?.total_count.unwrap_or(0).into())
 }
 
 /// Returns the target of an LLVM profile.

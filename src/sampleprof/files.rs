@@ -25,16 +25,6 @@ pub fn read_file(input: impl Into<Input>, options: &ReadOptions, compat: Compat)
     read(&bytes, &options.of_input(&input)).map_err(|error| error.in_file(&input.path))
 }
 
-/// Returns the number of samples of a profile, inlined callees included.
-///
-/// # Errors
-///
-/// The errors of [`read_file`].
-pub fn total_count(input: impl Into<Input>, options: &ReadOptions) -> Result<u128> {
-    let profile = read_file(input, options, Compat::Profbridge)?;
-    Ok(profile.functions.iter().map(|record| u128::from(record.total)).sum())
-}
-
 /// Reads a profile in the order of LLVM's container, and its summary: the stored one, otherwise the one of its records.
 ///
 /// # Errors

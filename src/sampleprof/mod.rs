@@ -64,7 +64,7 @@ pub use ext_binary::describe_sections;
 pub(crate) use ext_binary::states_unique_names;
 pub use file_merge::merge_files;
 pub(crate) use files::{SAMPLES_OF_PROGRAM, check_format, require_profile};
-pub use files::{describe_file_sections, load_file, parse_symbols, read_file, read_functions, total_count, write_file};
+pub use files::{describe_file_sections, load_file, parse_symbols, read_file, read_functions, write_file};
 pub use finish::Merged;
 pub use merge_record::RecordFault;
 pub use merge_report::{FailedMerge, FaultReport, FileMergeOptions, InputMessage, InputReports, MergeReport};

@@ -45,6 +45,17 @@ fn the_share_of_the_largest_input_counts_weights() {
     assert_eq!(share("--weighted-input=3,one.proftext one.proftext"), 0.75);
     // The bytes of a memory profile are no counters.
     assert_eq!(share("one.proftext one.proftext a.yaml"), 0.5);
+    // Filters apply to the inputs, too.
+    folder.write("foo.proftext", b":ir\nfoo\n1\n1\n900\n\nmain\n2\n1\n50\n");
+    folder.write("bar.proftext", b":ir\nbar\n3\n1\n900\n\nmain\n2\n1\n50\n");
+    folder.write("foo.prof", b"foo:900:1\n 1: 900\nmain:50:1\n 1: 50\n");
+    folder.write("bar.prof", b"bar:900:1\n 1: 900\nmain:50:1\n 1: 50\n");
+    for kind in ["proftext", "prof"] {
+        let inputs = format!("foo.{kind} bar.{kind}");
+        assert_eq!(share(&inputs), 0.5, "{kind}");
+        assert_eq!(share(&format!("{inputs} --function ^bar$")), 1.0, "{kind}");
+        assert_eq!(share(&format!("{inputs} --no-function ^foo$")), 0.95, "{kind}");
+    }
     // An iprof counts with the counters that it becomes.
     let run = folder.run("convert one.proftext -o one.iprof");
     assert_eq!(run.code, Some(0), "{}", run.stderr);
