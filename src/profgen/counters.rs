@@ -11,6 +11,9 @@ pub(super) const EXTERNAL: u64 = 1;
 /// Counts by two addresses, in their order.
 pub(super) type Counts = BTreeMap<(u64, u64), u64>;
 
+/// Counts of accesses, by instruction and vtable.
+pub(super) type VtableAccesses = BTreeMap<(u64, Vec<u8>), u64>;
+
 /// Samples as addresses of the program.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Counters {
@@ -18,6 +21,8 @@ pub struct Counters {
     pub(super) runs: Counts,
     /// Taken branches: source and target.
     pub(super) branches: Counts,
+    /// Accesses of vtables.
+    pub(super) vtables: VtableAccesses,
     /// Whether the samples have no branch records: runs are single instructions, branches are calls of call chains.
     pub(super) is_plain: bool,
 }
@@ -61,7 +66,12 @@ impl Counters {
         let divided = |counts: &Counts| {
             counts.iter().map(|(key, count)| (*key, (*count as f64 / weight).round().max(1.0) as u64)).collect()
         };
-        Self { runs: divided(&self.runs), branches: divided(&self.branches), is_plain: self.is_plain }
+        Self {
+            runs: divided(&self.runs),
+            branches: divided(&self.branches),
+            is_plain: self.is_plain,
+            ..Self::default()
+        }
     }
 }
 
@@ -207,7 +217,7 @@ impl Gatherer {
         };
         let runs = self.between.into_iter().filter(|(ends, _)| is_run(*ends)).collect();
         let branches = self.branches.into_iter().filter(|((source, _), _)| is_newer || *source != EXTERNAL).collect();
-        Counters { runs, branches, is_plain: false }
+        Counters { runs, branches, ..Counters::default() }
     }
 }
 
@@ -235,7 +245,8 @@ mod tests {
     #[test]
     fn counters_are_divided_by_the_weight_they_were_multiplied_with() {
         let runs = Counts::from([((1, 1), 1), ((4, 4), 31)]);
-        let one = Counters { runs, branches: Counts::from([((9, 1), 7)]), is_plain: true };
+        let branches = Counts::from([((9, 1), 7)]);
+        let one = Counters { runs, branches, is_plain: true, ..Counters::default() };
         for weight in [1, 3, 1000] {
             let mut weighted = Counters::default();
             weighted.add(&one, weight);

@@ -39,6 +39,10 @@ pub(super) fn line_profile(
         builder.add_call(chain, callee, count);
         builder.add_head(callee, count);
     }
+    for ((instruction, vtable), count) in &counters.vtables {
+        let chain = addresses.binary_search(instruction).map_or(0, |at| chains.of_address[at]);
+        builder.add_vtable(chain, vtable, *count);
+    }
     Ok(builder.finish(options.update_totals))
 }
 
@@ -72,6 +76,7 @@ pub(super) fn addresses(program: &Program<'_>, pieces: &[Piece], counters: &Coun
         addresses.extend(program.code.instructions(piece.begin, piece.end).map(|(address, _)| address));
     }
     addresses.extend(counters.branches.keys().map(|(source, _)| *source));
+    addresses.extend(counters.vtables.keys().map(|(instruction, _)| *instruction));
     addresses.sort_unstable();
     addresses.dedup();
     addresses
@@ -211,6 +216,18 @@ impl<'b, 'p> Builder<'b, 'p> {
         {
             let location = LineLocation::new(place.line, discriminators.base(place.discriminator));
             add_target(record.body_at(location).targets.list_mut(), callee, count);
+        }
+    }
+
+    /// Counts the accesses of a vtable at the end of a chain.
+    fn add_vtable(&mut self, chain: u32, vtable: &[u8], count: u64) {
+        let vtable = self.records.name(vtable);
+        let discriminators = self.program.discriminators;
+        if self.select(chain)
+            && let Some((record, place)) = self.leaf(0)
+        {
+            let location = LineLocation::new(place.line, discriminators.base(place.discriminator));
+            add_target(record.vtables_at(location), vtable, count);
         }
     }
 

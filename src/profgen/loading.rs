@@ -50,6 +50,11 @@ impl Loading {
         Self { name, segments, process, is_kernel, is_windows, base: program.base(), is_mapped: false }
     }
 
+    /// Where the first executable segment is.
+    pub(super) fn base(&self) -> u64 {
+        self.base
+    }
+
     /// The link-time address of an address of the process.
     pub(super) fn link_time(&self, address: u64) -> u64 {
         address.wrapping_sub(self.base).wrapping_add(self.preferred())

@@ -22,6 +22,7 @@ mod code;
 mod contexts;
 mod convert;
 mod counters;
+mod data_accesses;
 mod discriminator;
 mod finish;
 mod functions;
@@ -57,7 +58,7 @@ use self::call_chain::CallChain;
 use self::counters::Gatherer;
 use self::plain_script::PlainText;
 use crate::digits::number_of;
-use crate::error::{Result, Warning};
+use crate::error::{Error, Result, Warning};
 use crate::input::Input;
 use crate::limits::Limits;
 use crate::perf::{no_event_named, several_events};
@@ -127,6 +128,35 @@ pub struct Samples {
     pub runs: Option<RunFindings>,
     /// The single findings, if they were requested.
     pub details: SampleDetails,
+    /// Where the program was loaded last.
+    loaded_at: u64,
+}
+
+impl Samples {
+    /// Adds the accesses of vtables in the text of `perf report -D`, which has samples of memory accesses. Only profiles by
+    /// line, without calling contexts, have them.
+    ///
+    /// # Errors
+    ///
+    /// Usage for other profiles; the errors of the input and of the program; malformed for mappings that overlap, and for
+    /// numbers that are too large.
+    pub fn add_data_accesses(
+        &mut self,
+        input: &Input,
+        files: &ProgramFiles,
+        program: &Program<'_>,
+        process: Option<i64>,
+        limits: &Limits,
+    ) -> Result<()> {
+        if self.chains.is_some() || program.has_probes() {
+            const LLVM: &str = "Symbolizing vtables from data access profiles is not yet supported for context-sensitive \
+                                perf traces or when pseudo-probe based mapping is enabled. ";
+            let detail = "accesses of vtables have no place in profiles with calling contexts or pseudo-probes";
+            return Err(Error::usage(detail).with_llvm_message(LLVM));
+        }
+        self.counters.vtables = data_accesses::read(input, files, program, self.loaded_at, process, limits)?;
+        Ok(())
+    }
 }
 
 /// Reads the text of `perf script -F ip,brstack --show-mmap-events`, of which one line is in memory.
@@ -142,10 +172,10 @@ pub fn read_script(
     limits: &Limits,
     notify: &mut Notify<'_>,
 ) -> Result<Samples> {
-    let script::ScriptSamples { gatherer, chains, findings: read, chain } =
+    let script::ScriptSamples { gatherer, chains, findings: read, chain, loaded_at } =
         script::read(input, program, options, limits, notify)?;
     let (details, runs) = SampleDetails::of(options.details, &chain, &gatherer, program);
-    Ok(Samples { counters: gatherer.finish(program), chains, read, runs, details })
+    Ok(Samples { counters: gatherer.finish(program), chains, read, runs, details, loaded_at })
 }
 
 /// Reads a recording of perf: `perf.data`, of which a few records are in memory.
@@ -164,7 +194,8 @@ pub fn read_recording(
     let (details, runs) = SampleDetails::of(options.details, &read.chain, &read.gatherer, program);
     let mut counters = read.gatherer.finish(program);
     counters.add(&read.plain_counters, 1);
-    let samples = Samples { counters, chains: read.chains, read: read.findings, runs, details };
+    let (chains, loaded_at) = (read.chains, read.loaded_at);
+    let samples = Samples { counters, chains, read: read.findings, runs, details, loaded_at };
     let plain = options.allow_plain.then_some(read.plain);
     Ok(RecordedSamples { samples, plain, warnings: read.warnings })
 }
@@ -186,7 +217,8 @@ pub(crate) fn read_text(
         && let Some(text) = plain_script::read(input, program, options, limits)?
     {
         let PlainText { counters, plain, read, unplaced, used_events } = text;
-        let samples = Samples { counters, chains: None, read, runs: None, details: SampleDetails::default() };
+        let (details, loaded_at) = (SampleDetails::default(), program.base());
+        let samples = Samples { counters, chains: None, read, runs: None, details, loaded_at };
         let warning = || {
             Warning::new(format!(
                 "{} could not be found in the program: print `sym`, `symoff` and `dso` with `perf script`, or pass \

@@ -308,6 +308,12 @@ impl<'f> Program<'f> {
         self.code.previous(address).filter(|call| self.code.is_call(*call))
     }
 
+    /// Returns true for the path of a mapping that has the name of the program.
+    pub(super) fn is_mapped_as(&self, path: &[u8]) -> bool {
+        let separates = |byte: &u8| *byte == b'/' || (self.is_windows && *byte == b'\\');
+        path.rsplit(separates).next() == Some(&self.name)
+    }
+
     /// Returns true if there are no functions.
     pub(super) fn has_no_functions(&self) -> bool {
         self.functions.is_empty()

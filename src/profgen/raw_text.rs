@@ -144,7 +144,7 @@ mod tests {
     fn counters() -> Counters {
         let runs = [((0x1090, 0x10a1), 3), ((0x1100, 0x1100), 1)].into();
         let branches = [((1, 0x1090), 2), ((0x10a1, 0x1100), 4)].into();
-        Counters { runs, branches, is_plain: false }
+        Counters { runs, branches, ..Counters::default() }
     }
 
     #[test]

@@ -25,6 +25,8 @@ pub(super) struct RecordingSamples {
     pub(super) findings: ReadFindings,
     /// Faults of call chains.
     pub(super) chain: CallChain,
+    /// Where the program was loaded last.
+    pub(super) loaded_at: u64,
     /// The samples without branch records.
     pub(super) plain_counters: Counters,
     pub(super) plain: PlainFindings,
@@ -57,7 +59,7 @@ pub(super) fn read(
         reader = Reader::new(program, options, recording.features.build_ids, chosen.clone());
         recording = visit(input, limits, &mut |event| reader.add(event))?;
     }
-    let Reader { gatherer, chains, mut findings, plain, used_events, has_call_chains, chain, .. } = reader;
+    let Reader { gatherer, chains, mut findings, plain, used_events, has_call_chains, chain, loaded_at, .. } = reader;
     findings.external_leaves = chain.external_leaves;
     findings.invalid_return_addresses = chain.invalid_returns.len() as u64;
     findings.distinct_chains = chains.len() as u64;
@@ -86,7 +88,16 @@ pub(super) fn read(
     }
     let plain_findings = plain.findings;
     let plain_counters = plain.finish();
-    Ok(RecordingSamples { gatherer, chains, findings, chain, plain_counters, plain: plain_findings, warnings })
+    Ok(RecordingSamples {
+        gatherer,
+        chains,
+        findings,
+        chain,
+        loaded_at,
+        plain_counters,
+        plain: plain_findings,
+        warnings,
+    })
 }
 
 fn visit(input: &Input, limits: &Limits, each: &mut dyn FnMut(Event<'_>) -> Result<()>) -> Result<Recording> {
@@ -136,6 +147,8 @@ struct Reader<'r, 'p> {
     listed: Vec<BuildId>,
     /// Where each process has the program.
     loadings: HashMap<u32, Loading>,
+    /// Where the last one has it.
+    loaded_at: u64,
     gatherer: Gatherer,
     chains: ChainSamples,
     findings: ReadFindings,
@@ -163,6 +176,7 @@ impl<'r, 'p> Reader<'r, 'p> {
             options,
             listed,
             loadings: HashMap::new(),
+            loaded_at: program.base(),
             gatherer: Gatherer::default(),
             chains: ChainSamples::default(),
             findings: ReadFindings::default(),
@@ -222,6 +236,7 @@ impl<'r, 'p> Reader<'r, 'p> {
         loading.map_program(process, *start, *offset).map_err(MappingFault::into_error)?;
         if loading.is_mapped {
             self.findings.is_mapped = true;
+            self.loaded_at = loading.base();
             self.loadings.insert(*pid, loading);
         }
         Ok(())

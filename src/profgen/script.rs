@@ -149,6 +149,8 @@ pub(super) struct ScriptSamples {
     pub(super) findings: ReadFindings,
     /// Faults of call chains.
     pub(super) chain: CallChain,
+    /// Where the program was loaded last.
+    pub(super) loaded_at: u64,
 }
 
 /// The lines of a text, of which one is in memory. Lines end with a line feed, which the last one can lack.
@@ -281,8 +283,8 @@ pub(super) fn read(
     reader.findings.distinct_chains = distinct as u64;
     reader.findings.is_mapped = reader.loading.is_mapped;
     reader.loading.require_kernel()?;
-    let Reader { gatherer, chains, findings, chain, .. } = reader;
-    Ok(ScriptSamples { gatherer, chains, findings, chain })
+    let Reader { gatherer, chains, findings, chain, loading, .. } = reader;
+    Ok(ScriptSamples { gatherer, chains, findings, chain, loaded_at: loading.base() })
 }
 
 fn is_mapping(line: &[u8]) -> bool {

@@ -326,7 +326,7 @@ impl FunctionRecord {
     }
 
     /// Returns the vtables of a location, and adds the location if it is new.
-    pub(super) fn vtables_at(&mut self, location: LineLocation) -> &mut Vec<CallTarget> {
+    pub(crate) fn vtables_at(&mut self, location: LineLocation) -> &mut Vec<CallTarget> {
         let at = self.vtables.partition_point(|entry| entry.location < location);
         if self.vtables.get(at).is_none_or(|entry| entry.location != location) {
             self.vtables.insert(at, VtableEntry { location, tables: Vec::new() });

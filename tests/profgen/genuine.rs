@@ -177,6 +177,42 @@ fn wrong_use_has_the_messages_of_llvm_profgen() {
 }
 
 #[test]
+fn accesses_of_vtables_are_those_of_llvm_profgen() {
+    let tools = [&RECORDER[..], &["clang-22", "nm", GENUINE]].concat();
+    if !available("accesses of vtables", &tools) {
+        return;
+    }
+    let folder = Folder::new();
+    if !can_record(&folder) {
+        return;
+    }
+    compile(&folder, "clang-22 -O1 -g -no-pie -fno-rtti", "shapes.cpp", "prog");
+    record(&folder, "prog");
+    let symbols = String::from_utf8(folder.run("nm prog").stdout).expect("nm prints text");
+    let vtables = symbols.lines().filter(|line| line.contains(" _ZTV")).filter_map(|line| line.split(' ').next());
+    let recorded = std::fs::read_to_string(folder.path("prog.txt")).expect("it is text");
+    let branches = recorded.split_whitespace().filter_map(|word| word.split_once("/0x").map(|(source, _)| source));
+    let own: Vec<&str> = branches.filter(|source| source.len() < 10).take(40).collect();
+    let mut accesses = String::from("some other line\n");
+    for (at, (instruction, vtable)) in own.iter().zip(vtables.cycle()).enumerate() {
+        let data = u64::from_str_radix(vtable, 16).expect("an address") + 16;
+        let process = 7 + at % 2;
+        accesses += &format!("PERF_RECORD_SAMPLE(IP, 0x4002): {process}/1: {instruction} period: 9 addr: {data:#x}\n");
+    }
+    folder.write("accesses.txt", accesses);
+    folder.write("none.txt", "");
+    let input = "--perfscript=prog.txt --binary=prog --data-access-perftrace";
+    for options in
+        ["accesses.txt --format=text", "accesses.txt", "accesses.txt --pid=7 --format=text", "missing.txt", "none.txt"]
+    {
+        assert_same(&folder, &format!("{input}={options}"));
+    }
+    let (_, profile) = run(&folder, &[GENUINE], &format!("{input}=accesses.txt --format=text"));
+    let profile = String::from_utf8(profile.expect("it is written")).expect("it is text");
+    assert!(profile.contains(": vtables _ZTV"), "{profile}");
+}
+
+#[test]
 fn assembly_is_refused() {
     let folder = Folder::new();
     folder.write("text", "");

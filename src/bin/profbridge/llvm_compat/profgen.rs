@@ -52,8 +52,8 @@ fn generate(parsed: &Parsed, release: Release) -> Result<(), Failure> {
     if parsed.is_on("show-source-locations") {
         return Err(Failure::text("--show-source-locations should work together with --show-disassembly-only!"));
     }
-    if parsed.value("data-access-perftrace").is_some() {
-        return Err(refused("--data-access-perftrace"));
+    if parsed.os_text("data-access-perftrace").is_some() && !matches!(kind, "perfscript" | "perfdata") {
+        return Err(refused("--data-access-perftrace without samples"));
     }
     let limits = Limits::default();
     let files = program_files(parsed, release);
@@ -63,7 +63,7 @@ fn generate(parsed: &Parsed, release: Release) -> Result<(), Failure> {
     options.fill_zero = parsed.is_on("fill-zero-for-all-funcs");
     options.update_totals = parsed.is_on("update-total-samples");
     let (counters, chains) = match kind {
-        "perfscript" => script(parsed, &path, &program)?,
+        "perfscript" => gathered(parsed, script(parsed, &path, &program)?, &files, &program)?,
         "unsymbolized-profile" => {
             let text = read(&path)?;
             if profgen::has_raw_contexts(&text) {
@@ -83,7 +83,7 @@ fn generate(parsed: &Parsed, release: Release) -> Result<(), Failure> {
             let made = profgen::finish_context_profile(&program, profile, &contexts, &limits);
             return finish(parsed, &program, made.map_err(without_path)?, false);
         }
-        _ => recording(parsed, &path, &program, &limits)?,
+        _ => gathered(parsed, recording(parsed, &path, &program, &limits)?, &files, &program)?,
     };
     if let Some(chains) = chains {
         return contexts(parsed, &program, &chains, &options, &limits);
@@ -218,16 +218,15 @@ fn read(path: &Path) -> Result<InputBytes, Failure> {
     Ok(Input::argument(path).bytes(Access::Read, &Limits::default())?)
 }
 
-fn script(parsed: &Parsed, path: &Path, program: &Program<'_>) -> Result<Gathered, Failure> {
+fn script(parsed: &Parsed, path: &Path, program: &Program<'_>) -> Result<Samples, Failure> {
     let options = script_options(parsed);
     let shows = parsed.is_on("show-mmap-events");
     let mut notify = |notice: profgen::LineNotice<'_>| warnings::line(notice, program.name(), program.base(), shows);
-    let samples = profgen::read_script(&Input::argument(path), program, &options, &Limits::default(), &mut notify)
-        .map_err(without_path)?;
-    Ok(gathered(samples))
+    profgen::read_script(&Input::argument(path), program, &options, &Limits::default(), &mut notify)
+        .map_err(without_path)
 }
 
-fn recording(parsed: &Parsed, path: &Path, program: &Program<'_>, limits: &Limits) -> Result<Gathered, Failure> {
+fn recording(parsed: &Parsed, path: &Path, program: &Program<'_>, limits: &Limits) -> Result<Samples, Failure> {
     const UNMAPPED: &str = "No relevant mmap event is found in perf data.";
     let mut options = script_options(parsed);
     options.any_build = true;
@@ -235,7 +234,7 @@ fn recording(parsed: &Parsed, path: &Path, program: &Program<'_>, limits: &Limit
     if !recorded.samples.read.is_mapped {
         return Err(Failure::text(UNMAPPED));
     }
-    Ok(gathered(recorded.samples))
+    Ok(recorded.samples)
 }
 
 /// The counters of samples, and the samples with call chains if there are any.
@@ -250,10 +249,22 @@ fn script_options(parsed: &Parsed) -> ScriptOptions {
     options
 }
 
-fn gathered(samples: Samples) -> Gathered {
-    let Samples { counters, chains, read, runs, details, .. } = samples;
-    warnings::samples(&read, runs.as_ref(), &details);
-    (counters, chains)
+fn gathered(
+    parsed: &Parsed,
+    mut samples: Samples,
+    files: &ProgramFiles,
+    program: &Program<'_>,
+) -> Result<Gathered, Failure> {
+    warnings::samples(&samples.read, samples.runs.as_ref(), &samples.details);
+    if let Some(path) = parsed.os_text("data-access-perftrace").map(PathBuf::from) {
+        if !path.is_file() {
+            return Err(Failure::text(format!("Failed to open perf trace file: {}", path.display())));
+        }
+        let process = parsed.value("pid").and_then(signed);
+        let input = Input::argument(&path);
+        samples.add_data_accesses(&input, files, program, process, &Limits::default()).map_err(without_path)?;
+    }
+    Ok((samples.counters, samples.chains))
 }
 
 fn raw_base(parsed: &Parsed) -> RawBase {
