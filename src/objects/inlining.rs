@@ -155,6 +155,11 @@ impl<'i> DebugInfo<'i> {
         Ok(Self { sections, endian, split, limits: *limits, damage: Mutex::default() })
     }
 
+    /// Returns true if the image has no debug info.
+    pub(crate) fn is_empty(&self) -> bool {
+        matches!(self.dwarf().units().next(), Ok(None))
+    }
+
     /// The number of units that were damaged as far as they were read, and what is wrong with the first one.
     pub(crate) fn damage(&self) -> (u64, Option<Error>) {
         let damage = self.damage.lock().unwrap_or_else(PoisonError::into_inner);

@@ -203,6 +203,10 @@ fn require_functions(program: &Program<'_>) -> Result<()> {
         if let Some(missing) = &program.missing_debug_info {
             return Err(missing.clone().with_hint(NEEDS_SPLIT_FILES));
         }
+        if !program.debug.is_empty() {
+            return Err(Error::nothing_found("the debug info of the program has no functions")
+                .with_hint("compile it with more debug info: `-g`, or `-g1 -fdebug-info-for-profiling` of clang"));
+        }
         return Err(Error::nothing_found("the program has no debug info").with_hint(
             "compile it with debug info, at least line tables, or give the file with its debug info as well",
         ));

@@ -179,7 +179,10 @@ impl<'f> Program<'f> {
             true => None,
             false => probe_sections(&file, limits).map_err(in_program)?,
         };
-        if probe_sections.is_some() && !files.ignore_symbol_functions {
+        // Older releases know only functions of debug info; a program without it has no profile then.
+        let adds_symbols =
+            !files.ignore_symbol_functions && (rules.adds_functions_of_symbols() || functions.is_empty());
+        if probe_sections.is_some() && adds_symbols {
             functions.add_symbols(function_symbols(symbol_table));
         }
         let mut symbol_guids = Vec::new();

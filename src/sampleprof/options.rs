@@ -339,6 +339,11 @@ impl Rules {
         self.release.0 < 18
     }
 
+    /// In profiles of programs with pseudo-probes, functions that debug info lacks are those of the symbol table.
+    pub(crate) fn adds_functions_of_symbols(self) -> bool {
+        self.release.0 >= 22
+    }
+
     /// The discriminator of a call with a pseudo-probe has the number of the probe.
     pub(crate) fn reads_probe_discriminators(self) -> bool {
         self.release.0 >= 18

@@ -39,10 +39,14 @@ fn messages_name_the_missing_data() {
     compile(&folder, "clang-22 -O2 -g", "work.c", "prog");
     compile(&folder, "clang-22 -O2 -g", "work.c", "other");
     compile(&folder, "clang-22 -O2", "work.c", "bare");
+    folder.write("only.c", "int main(int c, char **v) { return c * 3; }\n");
+    folder.run("clang-22 -O2 -g1 only.c -o lines");
     record(&folder, "prog");
     folder.write("words.txt", "no samples here\n");
     for (line, expected) in [
         ("prog.txt --binary bare", "bare: the program has no debug info"),
+        ("prog.txt --binary lines", "lines: the debug info of the program has no functions"),
+        ("prog.txt --binary lines", "-fdebug-info-for-profiling"),
         ("prog.txt --binary other", "no sample is in other"),
         ("words.txt --binary prog", "`perf record -b`"),
         ("prog.txt --binary prog --sparse", "--sparse is not for sample profiles"),

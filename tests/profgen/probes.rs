@@ -43,6 +43,22 @@ fn probes_have_the_counts_of_llvm_profgen() {
     assert!(text.contains("!CFGChecksum") && text.contains("classify"), "{text}");
 }
 
+/// Debug info of lines has only functions with inlined calls. Before LLVM 22, llvm-profgen knew no others.
+#[test]
+fn convert_follows_the_release_of_the_target() {
+    for release in [16, 19, 22] {
+        let (clang, genuine) = (format!("clang-{release}"), format!("llvm-profgen-{release}"));
+        let Some(folder) = folder("probes for releases", &[&clang, &genuine]) else { continue };
+        compile(&folder, &format!("{clang} -O2 -g1 -fpseudo-probe-for-profiling"), "work.c", "prog");
+        record(&folder, "prog");
+        folder.run(&format!("{genuine} --perfscript=prog.txt --binary=prog --format=text -o expected"));
+        let convert = format!("profbridge convert prog.txt --binary prog --for llvm-{release}");
+        folder.run(&format!("{convert} --sample-format text -o found.prof"));
+        let [expected, found] = ["expected", "found.prof"].map(|name| std::fs::read(folder.path(name)).expect(name));
+        assert!(expected == found, "{release}");
+    }
+}
+
 #[test]
 fn damaged_probes_are_errors_as_in_llvm_profgen() {
     let Some(folder) = folder("damaged probes", &["clang-22", "objcopy", GENUINE]) else { return };
