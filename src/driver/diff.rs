@@ -89,7 +89,8 @@ pub struct DiffReport {
     /// The smallest overlap of any section; 1 if neither profile has events.
     #[serde(rename = "smallest_overlap")]
     pub overlap: f64,
-    /// The mean overlap of all sections, weighted by their events, so that tiny sections matter little.
+    /// The mean overlap of all sections, weighted by the mean of their shares of the events of each profile, so that tiny
+    /// sections matter little.
     pub total_overlap: f64,
     /// Every section with events in at least one profile.
     pub sections: Vec<SectionDiff>,

@@ -198,11 +198,9 @@ impl<'a> MergeRequest<'a> {
         if has(Format::Collapsed) {
             return Ok(StackOutput::Collapsed);
         }
-        let detail = match has(Format::Jfr) || has(Format::PerfData) {
-            true => "recordings are read, not written",
-            false => "cannot choose an output format for the stacks",
-        };
-        Err(Error::usage(detail).in_file(&input.path).with_hint(stack_outputs(inputs)))
+        Err(Error::usage("cannot choose an output format for the stacks")
+            .in_file(&input.path)
+            .with_hint(stack_outputs(inputs)))
     }
 
     /// Rejects forms that cannot be written from LLVM profiles and iprof files.

@@ -192,7 +192,10 @@ impl MergeReport {
         let records = writer::written(&self.profile, write)?;
         let total = wanted.total_count.then(|| records.iter().map(|record| u128::from(record.total)).sum());
         let mut facts = Facts::new(records.len(), total);
-        facts.lack = records.is_empty().then(|| "the inputs have no functions".into());
+        facts.lack = records.is_empty().then(|| match self.filtered {
+            Some((1.., _)) => "no functions are left".into(),
+            _ => "the inputs have no functions".into(),
+        });
         Ok(facts.of_inputs(self.inputs.used()))
     }
 }

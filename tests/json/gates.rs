@@ -56,6 +56,8 @@ fn the_share_of_the_largest_input_counts_weights() {
         assert_eq!(share(&format!("{inputs} --function ^bar$")), 1.0, "{kind}");
         assert_eq!(share(&format!("{inputs} --no-function ^foo$")), 0.95, "{kind}");
     }
+    let run = folder.run("merge bar.prof --function ^nothing$ -o out.prof");
+    assert!(run.code == Some(1) && run.stderr.contains("no functions are left"), "{}", run.stderr);
     // An iprof counts with the counters that it becomes.
     let run = folder.run("convert one.proftext -o one.iprof");
     assert_eq!(run.code, Some(0), "{}", run.stderr);
