@@ -1,6 +1,6 @@
 //! From recordings and a program to a finished profile, with a report.
 
-use super::contexts::{ContextFindings, ContextOptions, count_by_context, make_context_profile};
+use super::contexts::{self, ContextCounters, ContextFindings, ContextOptions, count_by_context, make_context_profile};
 use super::counters::{Counters, RunFindings};
 use super::finish::{FinishOptions, finish};
 use super::line_profile::ProfileOptions;
@@ -9,7 +9,7 @@ use super::probe_profile::ProbeFindings;
 use super::program::{LoadFindings, Program, ProgramFiles};
 use super::program_samples::{Occurrences, PLAIN, ProgramSamples, SampleFindings};
 use super::script::{ReadFindings, ScriptOptions, programs_with_samples};
-use super::{RawBase, make_profile, read_raw, read_recording, read_text, recordings};
+use super::{RawBase, make_profile, raw_text, read_raw, read_recording, read_text, recordings};
 use crate::digits::number_of;
 use crate::driver::InputReport;
 use crate::driver::report::no_weight;
@@ -128,7 +128,7 @@ pub fn add_up(inputs: &[Input], program: &Program<'_>, options: &SumOptions, lim
                 other_programs.push(at);
                 return Ok(());
             }
-            if contexts && !found.is_empty() && found.chains.is_empty() {
+            if contexts && !found.counters.is_empty() && found.chains.is_empty() {
                 return Err(without_call_chains());
             }
             let before = all.inputs.len();
@@ -155,7 +155,7 @@ pub fn make(
     limits: &Limits,
 ) -> Result<ConvertedSamples> {
     require_functions(program)?;
-    let (ProgramSamples { counters, chains, .. }, findings) = (samples, samples.findings);
+    let (ProgramSamples { counters, .. }, findings) = (samples, samples.findings);
     if counters.is_empty() && findings.plain.without_function != 0 {
         let samples = number_of(findings.plain.without_function, "sample");
         return Err(Error::nothing_found(format!("{samples} in the program are in functions without debug info"))
@@ -165,7 +165,7 @@ pub fn make(
     let (mut profile, probes) = match contexts {
         None => make_profile(program, counters, options, limits)?,
         Some(contexts) => {
-            let by_context = count_by_context(program, chains, contexts, limits)?;
+            let by_context = counted_by_context(program, samples, contexts, limits)?;
             report.contexts = Some(*by_context.findings());
             make_context_profile(program, by_context, options, contexts, limits)?
         }
@@ -196,6 +196,24 @@ pub fn make(
     }
     let (inputs, losses) = (samples.reports(), samples.losses(contexts.is_some()));
     Ok(ConvertedSamples { profile, report, warnings, inputs, other_programs: Vec::new(), losses })
+}
+
+/// Counts samples by calling context: those with call chains, or those of unsymbolized profiles.
+fn counted_by_context(
+    program: &Program<'_>,
+    samples: &ProgramSamples,
+    options: &ContextOptions,
+    limits: &Limits,
+) -> Result<ContextCounters> {
+    let ProgramSamples { counters, chains, by_context, .. } = samples;
+    if by_context.is_empty() {
+        return count_by_context(program, chains, options, limits);
+    }
+    if !counters.is_empty() {
+        let detail = "recordings do not add up with unsymbolized profiles that have calling contexts";
+        return Err(Error::usage(detail).with_hint("convert each kind by itself, and merge the profiles"));
+    }
+    contexts::of_unsymbolized(by_context, program, options, limits)
 }
 
 fn require_functions(program: &Program<'_>) -> Result<()> {
@@ -294,7 +312,13 @@ fn read_input(
         if options.event.is_some() {
             return Err(no_choice("an unsymbolized profile"));
         }
-        found.counters = read_raw(&input.bytes(Access::Read, limits)?, program, RawBase::default())?;
+        let text = input.bytes(Access::Read, limits)?;
+        if options.contexts && raw_text::has_contexts(&text) {
+            let blocks = raw_text::read_contexts(&text, program.base())?;
+            found.by_context = blocks.into_iter().map(|(title, counters)| (title.to_vec(), counters)).collect();
+        } else {
+            found.counters = read_raw(&text, program, RawBase::default())?;
+        }
         found.inputs.push(about);
         return Ok((found, false));
     }

@@ -57,6 +57,8 @@ pub struct ProgramSamples {
     pub(super) inputs: Vec<PartialInput>,
     pub(super) counters: Counters,
     pub(super) chains: ChainSamples,
+    /// The counters of unsymbolized profiles, by the text of their calling context.
+    pub(super) by_context: Vec<(Vec<u8>, Counters)>,
     pub(super) findings: SampleFindings,
 }
 
@@ -106,7 +108,7 @@ impl ProgramSamples {
 
     /// Returns true if there are no samples in the program.
     pub fn is_empty(&self) -> bool {
-        self.counters.is_empty()
+        self.counters.is_empty() && self.by_context.is_empty()
     }
 
     /// Returns the call chains of the samples as a loss, unless they are kept for calling contexts.
@@ -145,6 +147,11 @@ impl ProgramSamples {
         }
         self.counters.add(&later.counters, weight);
         self.chains.add_all(&later.chains, weight);
+        self.by_context.extend(later.by_context.into_iter().map(|(title, counters)| {
+            let mut weighted = Counters::default();
+            weighted.add(&counters, weight);
+            (title, weighted)
+        }));
         self.findings.add(&later.findings);
         self.inputs.extend(later.inputs);
         Ok(())
@@ -166,8 +173,12 @@ impl ProgramSamples {
     ///
     /// # Errors
     ///
-    /// Out of memory, as an I/O error.
+    /// Out of memory, as an I/O error; usage for unsymbolized profiles with calling contexts.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        if !self.by_context.is_empty() {
+            let detail = "a partial merge cannot store an unsymbolized profile with calling contexts";
+            return Err(Error::usage(detail).with_hint("convert it, and merge the profile"));
+        }
         let mut out = Encoder::default();
         out.number(VERSION);
         out.text(&self.name);

@@ -51,8 +51,8 @@ pub(super) fn read(text: &[u8], base: u64) -> Result<Counters> {
         return Ok(Counters::default());
     }
     if has_contexts(text) {
-        let detail = "the unsymbolized profile has calling contexts, which llvm-profgen can read";
-        return Err(Error::malformed(detail).at_line(1));
+        let error = Error::malformed("the unsymbolized profile has calling contexts").at_line(1);
+        return Err(error.with_hint("make a profile with calling contexts"));
     }
     let counters = reader.counters()?;
     match reader.lines.next() {

@@ -204,6 +204,36 @@ fn clang_uses_contexts_without_a_warning() {
     }
 }
 
+#[test]
+fn convert_reads_unsymbolized_contexts() {
+    let Some(folder) = folder("unsymbolized contexts", &["clang-22", GENUINE]) else { return };
+    compile(&folder, &format!("clang-22 -O2 -g -fdebug-info-for-profiling {FRAMES}"), "calls.c", "prog");
+    let recorded = record_chains(&folder, "prog", 17, 16);
+    let (_, raw) = run(&folder, &[GENUINE], &format!("--perfscript={recorded} --binary=prog --skip-symbolization"));
+    folder.write("raw.txt", raw.expect("it is written"));
+    let (_, expected) = run(&folder, &[GENUINE], "--unsymbolized-profile=raw.txt --binary=prog");
+    folder.run("profbridge convert raw.txt --binary prog --contexts -o ours.prof");
+    assert!(std::fs::read(folder.path("ours.prof")).ok() == expected);
+    folder.write("twice.txt", std::fs::read(folder.path("raw.txt")).expect("it exists"));
+    folder.run("profbridge convert raw.txt twice.txt --binary prog --contexts -o double.prof");
+    let shown = |name: &str| folder.run(&format!("profbridge info {name} --json")).stdout;
+    let total = |name: &str| {
+        let document: Value = serde_json::from_slice(&shown(name)).expect("it prints JSON");
+        let facts = document["files"][0]["parts"][0]["facts"].as_array().expect("a list").clone();
+        let total = facts.iter().find(|fact| fact["label"] == "total count").expect("it has a total");
+        total["value"].as_str().and_then(|total| total.parse::<u64>().ok()).expect("a number")
+    };
+    assert_eq!(total("double.prof"), 2 * total("ours.prof"));
+    for (line, expected) in [
+        ("convert raw.txt --binary prog -o no.prof", "make a profile with calling contexts"),
+        (&format!("convert raw.txt {recorded} --binary prog --contexts -o no.prof"), "convert each kind by itself"),
+        ("merge raw.txt --binary prog --contexts --partial -o no.part", "convert it, and merge the profile"),
+    ] {
+        let (_, message) = folder.failure(&format!("profbridge {line}"));
+        assert!(message.contains(expected), "{message}");
+    }
+}
+
 /// `convert` makes the profile of `llvm-profgen` without options, from text and from a recording.
 #[test]
 fn convert_makes_contexts_on_request() {

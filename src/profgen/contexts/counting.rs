@@ -162,7 +162,7 @@ pub(super) fn count(
 ///
 /// Malformed for a program with probes, whose contexts are addresses; the errors of [`count`].
 pub(in crate::profgen) fn of_unsymbolized(
-    blocks: &[(&[u8], Counters)],
+    blocks: &[(impl AsRef<[u8]>, Counters)],
     program: &Program<'_>,
     options: &ContextOptions,
     limits: &Limits,
@@ -178,7 +178,7 @@ pub(in crate::profgen) fn of_unsymbolized(
     let places = Places::look_up(program, addresses, &mut names, limits)?;
     let mut lines = ByPath::new();
     for (title, counters) in blocks {
-        let mut path = parse_frames(title, &mut names);
+        let mut path = parse_frames(title.as_ref(), &mut names);
         let (found, most) = (path.len() as u64, u64::from(limits.context_depth));
         if found > most {
             return Err(Error::above_limit(Some("context-depth"), "number of frames of a context", found, most));
