@@ -110,7 +110,8 @@ impl Data {
     fn map(&mut self, mapping: &MappingLine<'_>) -> Result<()> {
         let MappingLine { start, len, offset, .. } = *mapping;
         let end = start.wrapping_add(len);
-        if self.mappings.iter().any(|(other, (len, _))| end > *other && other.wrapping_add(*len) > start) {
+        let before = self.mappings.range(..end).next_back();
+        if before.is_some_and(|(other, (len, _))| other.wrapping_add(*len) > start) {
             let llvm = format!("Non-text mmap event overlaps with existing event at address: {start:x}");
             return Err(Error::malformed(format!("data of the program is mapped twice at {start:#x}"))
                 .with_llvm_message(llvm)
@@ -187,8 +188,12 @@ mod tests {
         ] {
             assert_eq!(data.link_time(address), expected, "{address:#x}");
         }
-        let error = data.map(&mapping(0x7000_4800, 0)).unwrap_err();
-        assert_eq!(error.llvm_message(), "Non-text mmap event overlaps with existing event at address: 70004800");
+        for start in [0x7000_4800, 0x7000_3001, 0x7000_4000] {
+            let error = data.map(&mapping(start, 0)).unwrap_err();
+            let expected = format!("Non-text mmap event overlaps with existing event at address: {start:x}");
+            assert_eq!(error.llvm_message(), expected);
+        }
+        data.map(&mapping(0x7000_3000, 0)).unwrap();
     }
 
     #[test]
