@@ -339,6 +339,12 @@ impl Rules {
         self.release.0 < 18
     }
 
+    /// The pre-inliner orders functions that call each other by the calls of all contexts, after all of their callers. Before,
+    /// by those of the context with most calls, after the first caller.
+    pub(crate) fn orders_by_all_calls(self) -> bool {
+        self.release.0 >= 17
+    }
+
     /// In profiles of programs with pseudo-probes, functions that debug info lacks are those of the symbol table.
     pub(crate) fn adds_functions_of_symbols(self) -> bool {
         self.release.0 >= 22

@@ -27,7 +27,7 @@ pub(super) fn callers_first(tree: &Tree, cold: u64) -> Vec<NameId> {
     let graph = CallGraph::of(tree, cold);
     let mut order = Vec::new();
     for component in graph.components() {
-        let members = graph.ordered(component);
+        let members = graph.ordered(component, tree.rules.orders_by_all_calls());
         order.extend(members.into_iter().filter_map(|at| graph.functions.get(at)));
     }
     order.reverse();
@@ -47,8 +47,11 @@ impl CallGraph {
             });
             if node.parent != ROOT {
                 let caller = numbers[&tree.nodes[node.parent as usize].function];
-                let sum = samples.entry((caller, callee)).or_default();
-                *sum = sum.wrapping_add(tree.calls(at).unwrap_or(0));
+                let (known, calls) = (samples.entry((caller, callee)).or_default(), tree.calls(at).unwrap_or(0));
+                *known = match tree.rules.orders_by_all_calls() {
+                    true => known.wrapping_add(calls),
+                    false => calls.max(*known),
+                };
             }
         }
         let root = functions.len();
@@ -113,8 +116,8 @@ impl CallGraph {
     }
 
     /// Orders the functions of a component, callees first: the calls with most samples that make no cycle determine the
-    /// order.
-    fn ordered(&self, component: Vec<usize>) -> Vec<usize> {
+    /// order. A function follows all of its callers, or with `waits` unset its first one.
+    fn ordered(&self, component: Vec<usize>, waits: bool) -> Vec<usize> {
         if component.len() <= 1 {
             return component;
         }
@@ -141,11 +144,11 @@ impl CallGraph {
         while let Some(function) = queue.pop_front() {
             order.push(function);
             for call in self.calls[function].iter().filter(|call| tree.contains(&(call.caller, call.callee))) {
-                if let Some(left) = callers.get_mut(&call.callee) {
-                    *left -= 1;
-                    if *left == 0 {
-                        queue.push_back(call.callee);
-                    }
+                let Some(left) = callers.get_mut(&call.callee) else { continue };
+                *left -= 1;
+                if *left == 0 || !waits {
+                    callers.remove(&call.callee);
+                    queue.push_back(call.callee);
                 }
             }
         }
@@ -174,5 +177,24 @@ impl Groups {
             self.0.insert(b, a);
         }
         a != b
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sampleprof::{FunctionName, Names};
+
+    #[test]
+    fn a_function_follows_all_of_its_callers_or_the_first_one() {
+        let mut names = Names::default();
+        let functions: Vec<NameId> =
+            ["a", "b", "c", "d"].map(|name| names.insert(FunctionName::Text(name.as_bytes()))).into();
+        let call = |caller, callee, samples| Call { caller, callee, samples };
+        let calls = vec![vec![call(0, 2, 5)], vec![call(1, 2, 4)], vec![call(2, 0, 1)], vec![call(3, 1, 3)]];
+        let graph = CallGraph { functions, calls };
+        let callers_first = |waits| graph.ordered(vec![0, 1, 2, 3], waits).into_iter().rev().collect::<Vec<_>>();
+        assert_eq!(callers_first(true), [0, 3, 1, 2]);
+        assert_eq!(callers_first(false), [0, 3, 2, 1]);
     }
 }
