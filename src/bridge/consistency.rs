@@ -5,18 +5,17 @@
 use crate::bridge::decode::own_records;
 use crate::bridge::demangle::method_of_pgo_name;
 use crate::bridge::extension::{self, Extension};
-use crate::bridge::names::{EncodedNames, identity};
+use crate::bridge::names::{EncodedNames, MethodIdentity, identity};
 use crate::bridge::records::{ContextCounts, TypeCounts, gather};
 use crate::bridge::sections::{METHOD_TARGETS, MethodTargets, foreign};
-use crate::bridge::to_iprof::{ToIprofOptions, checksum, find_method, sections};
+use crate::bridge::to_iprof::{ToIprofOptions, checksum, sections};
 use crate::error::{Error, Result};
 use crate::hint::Hint;
-use crate::iprof::{ContextHandle, Document, MethodHandle, SectionKind};
+use crate::iprof::{ContextHandle, Document, MethodHandle, SectionKind, Tables};
 use crate::model::{Losses, Profile, RecordId};
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 /// The trusted side if the member `llvm` and the standard sections contradict each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -158,8 +157,11 @@ impl Ownership {
 struct Expected {
     document: Document,
     functions: HashSet<MethodHandle>,
-    targets: MethodTargets,
+    targets: NamedTargets,
 }
+
+/// Targets by the names of the methods, which are valid in any document.
+type NamedTargets = MethodTargets<MethodIdentity>;
 
 impl Expected {
     fn of(profile: &Profile, counters_as_branches: bool) -> Result<Self> {
@@ -171,7 +173,8 @@ impl Expected {
         let functions = foreign(profile, &own_ids)
             .filter_map(|function| find_method(&document.tables, &method_of_pgo_name(function.name()).identity))
             .collect();
-        Ok(Self { document, functions, targets: parts.method_targets })
+        let targets = named(&document.tables, &parts.method_targets);
+        Ok(Self { document, functions, targets })
     }
 
     fn owns(&self, section: SectionKind, context: ContextHandle) -> bool {
@@ -181,8 +184,25 @@ impl Expected {
     }
 }
 
+/// Returns the method of an identity in a document's tables.
+fn find_method(tables: &Tables, method: &MethodIdentity) -> Option<MethodHandle> {
+    let mut signature = vec![tables.find_type(&method.declaring)?, tables.find_type(&method.returns)?];
+    for parameter in &method.parameters {
+        signature.push(tables.find_type(parameter)?);
+    }
+    tables.find_method(&method.name, &signature)
+}
+
+/// Returns targets by names.
+fn named(tables: &Tables, targets: &MethodTargets<MethodHandle>) -> NamedTargets {
+    let name = |method: &MethodHandle| identity(tables, *method);
+    let counts =
+        |counts: &BTreeMap<MethodHandle, u64>| counts.iter().map(|(target, count)| (name(target), *count)).collect();
+    targets.iter().map(|((method, bci), targets)| ((name(method), *bci), counts(targets))).collect()
+}
+
 /// The additional section of method targets, resolved.
-fn read_targets(document: &Document, json: &[u8]) -> Result<MethodTargets> {
+fn read_targets(document: &Document, json: &[u8]) -> Result<NamedTargets> {
     #[derive(serde::Deserialize)]
     struct Entry {
         ctx: String,
@@ -195,9 +215,9 @@ fn read_targets(document: &Document, json: &[u8]) -> Result<MethodTargets> {
     let by_id: BTreeMap<u64, MethodHandle> = tables.methods().map(|m| (tables.method_id(m).into(), m)).collect();
     let method = |id: u64| {
         let handle = by_id.get(&id).ok_or_else(|| bad(format!("method {id} is not declared")))?;
-        Ok::<_, Error>(Arc::new(identity(tables, *handle)))
+        Ok::<_, Error>(identity(tables, *handle))
     };
-    let mut targets = MethodTargets::new();
+    let mut targets = NamedTargets::new();
     for entry in entries {
         let frame = entry.ctx.split_once(':').and_then(|(id, bci)| Some((id.parse().ok()?, bci.parse().ok()?)));
         let (id, bci) = frame.ok_or_else(|| bad(format!("context {:?} is not one frame", entry.ctx)))?;
@@ -262,7 +282,7 @@ impl Differences {
         }
     }
 
-    fn targets(&mut self, found: &MethodTargets, wanted: &MethodTargets) {
+    fn targets(&mut self, found: &NamedTargets, wanted: &NamedTargets) {
         let places: BTreeSet<_> = found.keys().chain(wanted.keys()).collect();
         for place in places {
             let (found, wanted) = (found.get(place), wanted.get(place));

@@ -91,6 +91,9 @@ pub(super) fn own_records(profile: &Profile) -> Vec<BridgeRecord<'_>> {
 ///
 /// Entries of the same context and site are not added up here.
 pub(super) fn add_records<'p>(document: &mut Document, records: &[BridgeRecord<'p>], losses: &mut Losses) {
+    if records.is_empty() {
+        return;
+    }
     let mut builder = Builder { document, methods: HashMap::new(), types: HashMap::new() };
     for record in records {
         builder.declare(&record.name);

@@ -4,12 +4,14 @@
 use crate::bridge::decode::add_method;
 use crate::bridge::demangle::{method_of_hash, method_of_pgo_name, type_of_hash, type_of_vtable};
 use crate::bridge::extension::Approximations;
-use crate::bridge::names::MethodIdentity;
-use crate::iprof::{BranchRow, CountEntry, Document, Frame, MAX_COUNT, MethodHandle, SectionKind, TypeCount};
-use crate::model::{FunctionView, Profile, ProfileKind, RecordId, RecordView, ValueCount, ValueKind, name_ref};
+use crate::iprof::{
+    BranchRow, CountEntry, Document, Frame, MAX_COUNT, MethodHandle, SectionKind, TypeCount, TypeHandle,
+};
+use crate::model::{
+    FunctionId, FunctionView, Profile, ProfileKind, RecordId, RecordView, ValueCount, ValueKind, name_ref,
+};
 use foldhash::HashMap;
 use std::collections::{BTreeMap, HashSet};
-use std::sync::Arc;
 
 /// The section of indirect-call targets. The published format does not have it.
 pub(super) const METHOD_TARGETS_NAME: &str = "virtualInvokeMethodProfiles";
@@ -26,19 +28,36 @@ const COUNTERS_BCI: i32 = 1;
 const MAX_BCI: usize = 65534;
 
 /// Targets of indirect calls: counts by method and position, then by called method.
-pub(super) type MethodTargets = BTreeMap<(Arc<MethodIdentity>, i32), BTreeMap<Arc<MethodIdentity>, u64>>;
+pub(super) type MethodTargets<M> = BTreeMap<(M, i32), BTreeMap<M, u64>>;
 
 /// Data of LLVM's own records that is not in the document's standard sections.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ForeignParts {
     /// The LLVM names of methods, if their own names do not show them.
-    pub(super) llvm_methods: HashMap<Arc<MethodIdentity>, Vec<u8>>,
+    pub(super) llvm_methods: Vec<(MethodHandle, Vec<u8>)>,
     /// The LLVM names of types.
-    pub(super) llvm_types: BTreeMap<Vec<u8>, Vec<u8>>,
-    pub(super) method_targets: MethodTargets,
+    pub(super) llvm_types: Vec<(TypeHandle, Vec<u8>)>,
+    pub(super) method_targets: MethodTargets<MethodHandle>,
     pub(super) approximate: Approximations,
     /// Counts that were reduced to the maximum of iprof.
     pub(super) clamped: u64,
+}
+
+impl ForeignParts {
+    /// Changes all types and methods to those of another document.
+    pub(super) fn moved(self, types: &[TypeHandle], methods: &[MethodHandle]) -> Self {
+        let moved = |method: MethodHandle| methods[method.index()];
+        let targets = |targets: BTreeMap<MethodHandle, u64>| {
+            targets.into_iter().map(|(target, count)| (moved(target), count)).collect()
+        };
+        let sites = self.method_targets.into_iter();
+        Self {
+            llvm_methods: self.llvm_methods.into_iter().map(|(method, name)| (moved(method), name)).collect(),
+            llvm_types: self.llvm_types.into_iter().map(|(class, name)| (types[class.index()], name)).collect(),
+            method_targets: sites.map(|((method, bci), counts)| ((moved(method), bci), targets(counts))).collect(),
+            ..self
+        }
+    }
 }
 
 /// The options of the mapping.
@@ -61,9 +80,9 @@ pub(super) fn add_foreign(
         own,
         options,
         vtables: profile.vtable_names.iter().map(|name| (name_ref(name), name.as_slice())).collect(),
-        // Functions that only the bridge has are not targets, because the extension does not have them.
-        functions: foreign(profile, own).map(|function| (function.name_ref(), function.name())).collect(),
-        methods: HashMap::default(),
+        functions: targets(profile, own),
+        classes: HashMap::default(),
+        methods: vec![None; profile.functions.len()],
         parts: ForeignParts::default(),
         clamped: BTreeMap::new(),
     };
@@ -71,6 +90,15 @@ pub(super) fn add_foreign(
     builder.remarks();
     builder.parts.clamped = builder.clamped.values().sum();
     builder.parts
+}
+
+/// Returns the functions that can be targets, by the hashes of their names. Functions that only the bridge has are not
+/// targets, because the extension does not have them.
+fn targets(profile: &Profile, own: &HashSet<RecordId>) -> HashMap<u64, FunctionId> {
+    if !profile.functions.has_value_sites() {
+        return HashMap::default();
+    }
+    foreign(profile, own).map(|function| (function.name_ref(), function.id())).collect()
 }
 
 /// Returns true if a function has records of LLVM's own, or no records.
@@ -90,9 +118,10 @@ struct Builder<'a> {
     own: &'a HashSet<RecordId>,
     options: ForeignOptions,
     vtables: HashMap<u64, &'a [u8]>,
-    functions: HashMap<u64, &'a [u8]>,
-    /// The methods of PGO names so far.
-    methods: HashMap<&'a [u8], (Arc<MethodIdentity>, MethodHandle)>,
+    functions: HashMap<u64, FunctionId>,
+    /// The types of vtables' values, and the methods of functions, so far.
+    classes: HashMap<u64, TypeHandle>,
+    methods: Vec<Option<MethodHandle>>,
     parts: ForeignParts,
     /// Counts above the maximum of iprof, by section.
     clamped: BTreeMap<&'static str, u64>,
@@ -100,7 +129,7 @@ struct Builder<'a> {
 
 impl<'a> Builder<'a> {
     fn function(&mut self, function: FunctionView<'a>) {
-        let (identity, method) = self.method(function.name());
+        let method = self.method(function.id());
         let kind = self.profile.kind;
         let own = self.own;
         let records: Vec<RecordView<'_>> = function
@@ -111,25 +140,40 @@ impl<'a> Builder<'a> {
             .collect();
         self.call_count(method, &records);
         self.receivers(method, &records);
-        self.targets(&identity, &records);
+        self.targets(method, &records);
         if self.options.counters_as_branches {
             self.counters_as_branches(method, &records);
         }
     }
 
-    /// Returns the method of a PGO name, which is added to the document when it first occurs.
-    fn method(&mut self, name: &'a [u8]) -> (Arc<MethodIdentity>, MethodHandle) {
-        if let Some(known) = self.methods.get(name) {
-            return known.clone();
+    /// Returns the method of a function, which is added to the document when it first occurs.
+    fn method(&mut self, function: FunctionId) -> MethodHandle {
+        if let Some(known) = self.methods[function.index()] {
+            return known;
         }
-        let mapped = method_of_pgo_name(name);
-        let handle = add_method(self.document, &mapped.identity);
-        let identity = Arc::new(mapped.identity);
-        if let Some(spelling) = mapped.llvm_name {
-            self.parts.llvm_methods.insert(identity.clone(), spelling);
+        let mapped = method_of_pgo_name(self.profile.functions.name(function));
+        let method = add_method(self.document, &mapped.identity);
+        self.parts.llvm_methods.extend(mapped.llvm_name.map(|name| (method, name)));
+        self.methods[function.index()] = Some(method);
+        method
+    }
+
+    /// Returns the type of a vtable's value, which is added to the document when it first occurs.
+    fn class(&mut self, value: u64) -> TypeHandle {
+        if let Some(known) = self.classes.get(&value) {
+            return *known;
         }
-        self.methods.insert(name, (identity.clone(), handle));
-        (identity, handle)
+        let class = match self.vtables.get(&value).copied() {
+            Some(name) => {
+                let mapped = type_of_vtable(name);
+                let class = self.document.add_type(&mapped.identity);
+                self.parts.llvm_types.extend(mapped.llvm_name.map(|name| (class, name)));
+                class
+            }
+            None => self.document.add_type(&type_of_hash(value)),
+        };
+        self.classes.insert(value, class);
+        class
     }
 
     fn call_count(&mut self, method: MethodHandle, records: &[RecordView<'_>]) {
@@ -146,18 +190,9 @@ impl<'a> Builder<'a> {
         for (bci, values) in sites_by_place(records, ValueKind::VTableTarget) {
             let mut pairs = Vec::with_capacity(values.len());
             for (value, count) in values {
-                let name = match self.vtables.get(&value).copied() {
-                    Some(name) => {
-                        let mapped = type_of_vtable(name);
-                        if let Some(name) = mapped.llvm_name {
-                            self.parts.llvm_types.insert(mapped.identity.clone(), name);
-                        }
-                        mapped.identity
-                    }
-                    None => type_of_hash(value),
-                };
+                let class = self.class(value);
                 let count = self.clamp(SectionKind::VirtualInvoke.name(), count);
-                pairs.push(TypeCount { class: self.document.add_type(&name), count });
+                pairs.push(TypeCount { class, count });
             }
             let context = self.document.add_context(&[Frame { method, bci }]);
             self.document.sections.virtual_invokes.push(context, &pairs);
@@ -165,22 +200,18 @@ impl<'a> Builder<'a> {
     }
 
     /// Converts indirect-call sites to called functions.
-    fn targets(&mut self, caller: &Arc<MethodIdentity>, records: &[RecordView<'_>]) {
+    fn targets(&mut self, caller: MethodHandle, records: &[RecordView<'_>]) {
         for (bci, values) in sites_by_place(records, ValueKind::IndirectCallTarget) {
-            let mut targets: BTreeMap<Arc<MethodIdentity>, u64> = BTreeMap::new();
+            let mut targets: BTreeMap<MethodHandle, u64> = BTreeMap::new();
             for (value, count) in values {
                 let target = match self.functions.get(&value).copied() {
-                    Some(name) => self.method(name).0,
-                    None => {
-                        let unknown = method_of_hash(value);
-                        add_method(self.document, &unknown);
-                        Arc::new(unknown)
-                    }
+                    Some(function) => self.method(function),
+                    None => add_method(self.document, &method_of_hash(value)),
                 };
                 let sum = targets.entry(target).or_default();
                 *sum = self.clamp(METHOD_TARGETS_NAME, sum.saturating_add(count));
             }
-            self.parts.method_targets.insert((caller.clone(), bci), targets);
+            self.parts.method_targets.insert((caller, bci), targets);
         }
     }
 

@@ -4,16 +4,18 @@ use crate::bridge::decode::{BridgeRecord, add_records, own_records};
 use crate::bridge::demangle::method_of_pgo_name;
 use crate::bridge::extension;
 use crate::bridge::extension::Extension;
-use crate::bridge::names::MethodIdentity;
 use crate::bridge::records::PROFILE_KIND;
 use crate::bridge::sections::{
     ForeignOptions, ForeignParts, LLVM_NAME, METHOD_TARGETS, MethodTargets, add_foreign, foreign, is_plain,
 };
+use crate::digits::{push_decimal, push_signed};
 use crate::error::Result;
-use crate::iprof::{BranchClash, Document, MergeOptions, Merger, MethodHandle, Table, Tables, Writer, sorted};
+use crate::iprof::{
+    BranchClash, Document, Mapping, MergeOptions, Merger, MethodHandle, Table, Tables, Writer, sorted, write_string,
+};
 use crate::model::{FunctionTable, Loss, LossKind, Losses, Profile, ProfileKind, RecordId, TemporalProfile, ValueKind};
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 
 /// Options of the conversion from an LLVM profile to an iprof document.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,8 +87,8 @@ pub(super) fn sections(
     let foreign_options = ForeignOptions { counters_as_branches: options.counters_as_branches };
     let parts = add_foreign(&mut document, profile, &own_ids, foreign_options);
     add_records(&mut document, own, losses);
-    let document = resolve_branches(&document, options.branch_clash, losses)?;
-    Ok((document, parts))
+    let (document, moved) = resolve_branches(document, options.branch_clash, losses)?;
+    Ok((document, parts.moved(&moved.types, &moved.methods)))
 }
 
 /// Returns the part of a profile that the extension stores: LLVM's own records; `None` if there are none.
@@ -148,49 +150,39 @@ pub(super) fn without_records(profile: &Profile, drops: &dyn Fn(RecordId) -> boo
 
 /// Adds the data of LLVM's own records that does not belong to a standard section.
 fn attach(document: &mut Document, parts: &ForeignParts) {
-    let mut names: Vec<(Table, usize, &[u8])> = Vec::new();
-    for (name, spelling) in &parts.llvm_types {
-        let handle = document.tables.find_type(name).map(|handle| handle.index());
-        names.extend(handle.map(|at| (Table::Types, at, spelling.as_slice())));
-    }
-    for (method, spelling) in &parts.llvm_methods {
-        let handle = find_method(&document.tables, method).map(MethodHandle::index);
-        names.extend(handle.map(|at| (Table::Methods, at, spelling.as_slice())));
-    }
-    for (table, at, spelling) in names {
-        // Percent-encoded, so it is UTF-8.
-        let text = serde_json::Value::from(String::from_utf8_lossy(spelling)).to_string();
-        document.set_entry_member(table, at, LLVM_NAME, text.as_bytes());
+    let types = parts.llvm_types.iter().map(|(class, name)| (Table::Types, class.index(), name));
+    let methods = parts.llvm_methods.iter().map(|(method, name)| (Table::Methods, method.index(), name));
+    let mut text = Vec::new();
+    for (table, at, name) in types.chain(methods) {
+        text.clear();
+        write_string(&mut text, name);
+        document.set_entry_member(table, at, LLVM_NAME, &text);
     }
     if !parts.method_targets.is_empty() {
-        let json = method_targets_json(&document.tables, &parts.method_targets);
-        document.set_member(METHOD_TARGETS, json.as_bytes());
+        document.set_compact_member(METHOD_TARGETS, method_targets_json(&document.tables, &parts.method_targets));
     }
 }
 
-/// Returns the method of an identity in a document's tables.
-pub(super) fn find_method(tables: &Tables, method: &MethodIdentity) -> Option<MethodHandle> {
-    let mut signature = vec![tables.find_type(&method.declaring)?, tables.find_type(&method.returns)?];
-    for parameter in &method.parameters {
-        signature.push(tables.find_type(parameter)?);
+/// Returns the section of method targets. Its entries and pairs are ordered by id, as the methods are.
+fn method_targets_json(tables: &Tables, targets: &MethodTargets<MethodHandle>) -> Vec<u8> {
+    let push_id = |text: &mut Vec<u8>, method: MethodHandle| push_decimal(text, tables.method_id(method).into());
+    let mut text = b"[".to_vec();
+    for (at, ((method, bci), counts)) in targets.iter().enumerate() {
+        text.extend_from_slice(if at > 0 { b",{\"ctx\":\"" } else { b"{\"ctx\":\"" });
+        push_id(&mut text, *method);
+        text.push(b':');
+        push_signed(&mut text, (*bci).into());
+        text.extend_from_slice(b"\",\"records\":[");
+        for (at, (target, count)) in counts.iter().enumerate() {
+            text.extend_from_slice(if at > 0 { b"," } else { b"" });
+            push_id(&mut text, *target);
+            text.push(b',');
+            push_decimal(&mut text, *count);
+        }
+        text.extend_from_slice(b"]}");
     }
-    tables.find_method(&method.name, &signature)
-}
-
-/// Returns the section of method targets. Its entries and pairs are ordered by id.
-fn method_targets_json(tables: &Tables, targets: &MethodTargets) -> String {
-    let id = |method: &MethodIdentity| find_method(tables, method).map(|handle| tables.method_id(handle));
-    // By method and place: the order of ids.
-    let mut entries: BTreeMap<(u32, i32), BTreeMap<u32, u64>> = BTreeMap::new();
-    for ((method, bci), counts) in targets {
-        let pairs = counts.iter().filter_map(|(target, count)| Some((id(target)?, *count))).collect();
-        entries.extend(id(method).map(|method| ((method, *bci), pairs)));
-    }
-    let entry = |((method, bci), pairs): (&(u32, i32), &BTreeMap<u32, u64>)| {
-        let records: Vec<String> = pairs.iter().map(|(target, count)| format!("{target},{count}")).collect();
-        format!(r#"{{"ctx":"{method}:{bci}","records":[{}]}}"#, records.join(","))
-    };
-    format!("[{}]", entries.iter().map(entry).collect::<Vec<_>>().join(","))
+    text.push(b']');
+    text
 }
 
 /// Counts the losses of a conversion without the extension.
@@ -217,18 +209,19 @@ fn extension_losses(foreign: &Profile, options: &ToIprofOptions, losses: &mut Lo
     losses.add(LossKind::MemProf, u64::from(foreign.memprof.is_some()));
 }
 
-/// Returns the canonical form of a document whose contexts may repeat.
+/// Returns the canonical form of a document whose contexts may repeat, and the places of its types and methods there. The
+/// document declares each of them once.
 ///
 /// # Errors
 ///
 /// Contradicting branch lists, if the options make them an error.
 pub(super) fn resolve_branches(
-    document: &Document,
+    document: Document,
     branch_clash: BranchClash,
     losses: &mut Losses,
-) -> Result<Document> {
+) -> Result<(Document, Mapping)> {
     let mut merger = Merger::new(MergeOptions::resolving(branch_clash));
-    merger.add(document, 1)?;
+    merger.add_owned(document)?;
     let (resolved, report) = merger.finish_with_report()?;
     losses.add(LossKind::SaturatedCounts, report.saturated.iter().map(|(_, count)| count).sum());
     if branch_clash != BranchClash::Keep {

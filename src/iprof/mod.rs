@@ -90,11 +90,13 @@ pub use draw::IprofContent;
 #[cfg(feature = "families")]
 pub(crate) use draw::report;
 pub use findings::{Code, Finding, Findings, Level, Repair, Verdict};
+pub(crate) use json::write_string;
 pub use merge::{Added, BranchClash, MergeOptions, MergeReport, Merger, SectionTotals, SectionWeights, Weight, merge};
 pub use read::{CheckReport, ReadReport, Reader};
 pub(crate) use read::{evidence, has_tables_only, is_json};
 pub use reader::{PartSize, ReadOptions};
 pub use sections::{BranchRow, CountEntry, MAX_COUNT, Records, RowSection, SectionKind, Sections, TypeCount};
+pub(crate) use tables::Mapping;
 pub use tables::{MethodHandle, Tables, TypeHandle, display_name};
 pub(crate) use transform::sorted;
 pub use transform::{MethodFilter, RepairOptions, Repaired, canonical, canonical_with, repair_from};

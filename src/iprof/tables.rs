@@ -88,9 +88,11 @@ impl Tables {
         let mut new = vec![TypeHandle(0); source.types.len()];
         for handle in wanted {
             let name = source.type_name(handle);
-            let known = if how == ImportMode::AsItIs { None } else { self.find_type(name) };
             let id = if how == ImportMode::Renumbered { self.next_type_id } else { source.type_id(handle) };
-            new[handle.index()] = known.unwrap_or_else(|| self.push_type(id, name).0);
+            new[handle.index()] = match how {
+                ImportMode::AsItIs => self.push_type(id, name).0,
+                _ => self.find_or_push_type(id, name),
+            };
         }
         new
     }
@@ -110,9 +112,11 @@ impl Tables {
             signature.clear();
             signature.extend(source.signature(handle).iter().map(|part| types[part.index()]));
             let name = source.method_name(handle);
-            let known = if how == ImportMode::AsItIs { None } else { self.find_method(name, &signature) };
             let id = if how == ImportMode::Renumbered { self.next_method_id } else { source.method_id(handle) };
-            new[handle.index()] = known.unwrap_or_else(|| self.push_method(id, name, &signature).0);
+            new[handle.index()] = match how {
+                ImportMode::AsItIs => self.push_method(id, name, &signature).0,
+                _ => self.find_or_push_method(id, name, &signature),
+            };
         }
         new
     }
@@ -200,10 +204,7 @@ impl Tables {
 
     /// The type of this name; declared with the next free id if there is none.
     pub fn add_type(&mut self, name: &[u8]) -> TypeHandle {
-        match self.find_type(name) {
-            Some(known) => known,
-            None => self.push_type(self.next_type_id, name).0,
-        }
+        self.find_or_push_type(self.next_type_id, name)
     }
 
     /// The method of this name and signature; declared with the next free id if there is none.
@@ -214,29 +215,44 @@ impl Tables {
     /// declaring and return type.
     pub fn add_method(&mut self, name: &[u8], signature: &[TypeHandle]) -> MethodHandle {
         assert!(signature.len() >= 2, "a signature has a declaring and a return type");
-        match self.find_method(name, signature) {
-            Some(known) => known,
-            None => self.push_method(self.next_method_id, name, signature).0,
-        }
+        self.find_or_push_method(self.next_method_id, name, signature)
     }
 
     /// Declares a type. Also returns an earlier one of this name.
     pub(crate) fn push_type(&mut self, id: u32, name: &[u8]) -> (TypeHandle, Option<TypeHandle>) {
-        let primitive = java::is_primitive(name);
         let name = self.names.add(name);
-        let handle = TypeHandle::from_index(self.types.len());
-        if handle.index().is_multiple_of(64) {
-            self.primitives.push(0);
-        }
-        self.primitives[handle.index() / 64] |= u64::from(primitive) << (handle.index() % 64);
-        self.types.push(Type { id, name });
-        self.next_type_id = self.next_type_id.max(id.saturating_add(1));
         let hash = self.hasher.hash_one(name);
         let first = self.first_type(name, hash);
+        let handle = self.push_type_of(id, name);
         if first.is_none() {
             self.type_index.insert_unique(hash, (hash, handle.0), |(hash, _)| *hash);
         }
         (handle, first)
+    }
+
+    /// The first type of this name; declared with this id if there is none.
+    fn find_or_push_type(&mut self, id: u32, name: &[u8]) -> TypeHandle {
+        let name = self.names.add(name);
+        let hash = self.hasher.hash_one(name);
+        if let Some(known) = self.first_type(name, hash) {
+            return known;
+        }
+        let handle = self.push_type_of(id, name);
+        self.type_index.insert_unique(hash, (hash, handle.0), |(hash, _)| *hash);
+        handle
+    }
+
+    /// Declares a type without an index entry.
+    fn push_type_of(&mut self, id: u32, name: NameHandle) -> TypeHandle {
+        let handle = TypeHandle::from_index(self.types.len());
+        let is_primitive = java::is_primitive(self.names.text(name));
+        if handle.index().is_multiple_of(64) {
+            self.primitives.push(0);
+        }
+        self.primitives[handle.index() / 64] |= u64::from(is_primitive) << (handle.index() % 64);
+        self.types.push(Type { id, name });
+        self.next_type_id = self.next_type_id.max(id.saturating_add(1));
+        handle
     }
 
     /// Declares a method. Also returns an earlier one that is the same.
@@ -247,17 +263,35 @@ impl Tables {
         signature: &[TypeHandle],
     ) -> (MethodHandle, Option<MethodHandle>) {
         let name = self.names.add(name);
+        let hash = self.identity_hash(name, signature);
+        let first = self.first_method(name, signature, hash);
+        let handle = self.push_method_of(id, name, signature);
+        if first.is_none() {
+            self.method_index.insert_unique(hash, (hash, handle.0), |(hash, _)| *hash);
+        }
+        (handle, first)
+    }
+
+    /// The first method of this name and signature; declared with this id if there is none.
+    fn find_or_push_method(&mut self, id: u32, name: &[u8], signature: &[TypeHandle]) -> MethodHandle {
+        let name = self.names.add(name);
+        let hash = self.identity_hash(name, signature);
+        if let Some(known) = self.first_method(name, signature, hash) {
+            return known;
+        }
+        let handle = self.push_method_of(id, name, signature);
+        self.method_index.insert_unique(hash, (hash, handle.0), |(hash, _)| *hash);
+        handle
+    }
+
+    /// Declares a method without an index entry.
+    fn push_method_of(&mut self, id: u32, name: NameHandle, signature: &[TypeHandle]) -> MethodHandle {
         let handle = MethodHandle::from_index(self.methods.len());
         self.signatures.extend_from_slice(signature);
         let signature_end = u32::try_from(self.signatures.len()).expect("fewer than 2^32 types in signatures");
         self.methods.push(Method { id, name, signature_end });
         self.next_method_id = self.next_method_id.max(id.saturating_add(1));
-        let hash = self.identity_hash(name, signature);
-        let first = self.first_method(name, signature, hash);
-        if first.is_none() {
-            self.method_index.insert_unique(hash, (hash, handle.0), |(hash, _)| *hash);
-        }
-        (handle, first)
+        handle
     }
 
     fn first_type(&self, name: NameHandle, hash: u64) -> Option<TypeHandle> {

@@ -19,7 +19,7 @@ use crate::iprof::merge::{BranchClash, MergeOptions, Merger};
 use crate::iprof::read::{ReadReport, Reader};
 use crate::iprof::reader::ReadOptions;
 use crate::iprof::sections::{Records, SectionKind, Sections, TypeCount};
-use crate::iprof::tables::{self, ImportMode, MethodHandle, Tables, TypeHandle};
+use crate::iprof::tables::{self, ImportMode, Mapping, MethodHandle, Tables, TypeHandle};
 use crate::java;
 use std::collections::BTreeSet;
 use std::io::Read;
@@ -190,13 +190,15 @@ pub fn canonical_with(document: &Document, branch_clash: BranchClash) -> Documen
     let added = merger.add(document, 1);
     let sum = added.and_then(|()| merger.finish_with_report());
     let (sum, _) = sum.expect("one document merges, no clash is an error, and nothing cancels it");
-    sorted(&sum)
+    sorted(&sum).0
 }
 
-/// Everything in order, numbered from 0. The contexts of each section must be distinct, unless shapes are kept apart.
-pub(crate) fn sorted(document: &Document) -> Document {
+/// Everything in order, numbered from 0, and where its types and methods are now. The contexts of each section must be
+/// distinct, unless shapes are kept apart.
+pub(crate) fn sorted(document: &Document) -> (Document, Mapping) {
     let mut sorted = Document::new();
-    let (types, methods) = sort_tables(&document.tables, &mut sorted.tables);
+    let mapping = sort_tables(&document.tables, &mut sorted.tables);
+    let Mapping { types, methods, .. } = &mapping;
     let frames = |context: ContextHandle| {
         document.contexts.frames(context).map(|frame| (methods[frame.method.index()], frame.bci))
     };
@@ -209,15 +211,15 @@ pub(crate) fn sorted(document: &Document) -> Document {
         for (_, context, records) in entries {
             let frames: Vec<Frame> = frames(context).map(|(method, bci)| Frame { method, bci }).collect();
             let context = sorted.contexts.add(&frames);
-            push_sorted(&mut sorted.sections, kind, context, records, &types);
+            push_sorted(&mut sorted.sections, kind, context, records, types);
         }
     }
     sorted.version = sorted.lowest_version();
-    sorted
+    (sorted, mapping)
 }
 
 /// Fills `sorted`. Returns where each old type and method is in it.
-fn sort_tables(tables: &Tables, sorted: &mut Tables) -> (Vec<TypeHandle>, Vec<MethodHandle>) {
+fn sort_tables(tables: &Tables, sorted: &mut Tables) -> Mapping {
     let mut order: Vec<TypeHandle> = tables.types().collect();
     order.sort_by(|a, b| tables.type_name(*a).cmp(tables.type_name(*b)));
     let types = sorted.adopt_types(tables, order, ImportMode::Renumbered);
@@ -228,7 +230,7 @@ fn sort_tables(tables: &Tables, sorted: &mut Tables) -> (Vec<TypeHandle>, Vec<Me
     order.sort_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)).then_with(|| parts(a.2).skip(1).cmp(parts(b.2).skip(1))));
     let order = order.into_iter().map(|(_, _, method)| method);
     let methods = sorted.adopt_methods(tables, order, ImportMode::Renumbered, &types);
-    (types, methods)
+    Mapping { types, methods, same: false, renumbered: true }
 }
 
 fn push_sorted(

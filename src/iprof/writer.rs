@@ -139,7 +139,7 @@ impl<'a> DocumentWriter<'a> {
                 TopMember::Table(table) => self.table(*table)?,
                 TopMember::Other(name, value) => {
                     self.key(name);
-                    self.value(value, 1);
+                    self.value(value)?;
                 }
             }
             self.flush(FLUSH_BYTES)?;
@@ -179,12 +179,16 @@ impl<'a> DocumentWriter<'a> {
         self.text.extend_from_slice(if self.pretty() { b": " } else { b":" });
     }
 
-    fn value(&mut self, compact: &[u8], level: usize) {
+    fn value(&mut self, compact: &[u8]) -> io::Result<()> {
         if self.pretty() {
-            json::write_pretty(&mut self.text, compact, level);
+            json::write_pretty(&mut self.text, compact, 1);
+        } else if compact.len() > FLUSH_BYTES {
+            self.flush(0)?;
+            self.out.write_all(compact)?;
         } else {
             self.text.extend_from_slice(compact);
         }
+        Ok(())
     }
 
     fn version(&mut self) {
@@ -486,6 +490,18 @@ mod tests {
         assert_eq!(compact, Writer::new(&WriteOptions::default()).to_bytes(&sample()));
         assert!(pretty.starts_with(b"{\n  \"version\": \"1.0.0\",\n  \"types\": [\n    {\n      \"id\": 0,"));
         assert!(pretty.ends_with(b"    }\n  ]\n}\n"));
+    }
+
+    #[test]
+    fn long_members_are_between_their_neighbours() {
+        let mut document = sample();
+        let long = format!("\"{}\"", "x".repeat(FLUSH_BYTES));
+        document.set_member(b"extra", b"0");
+        document.set_member(b"more", b"[]");
+        let short = String::from_utf8(Writer::default().to_bytes(&document)).unwrap();
+        document.set_member(b"extra", long.as_bytes());
+        let text = String::from_utf8(Writer::default().to_bytes(&document)).unwrap();
+        assert_eq!(text, short.replacen("\"extra\":0", &format!("\"extra\":{long}"), 1));
     }
 
     #[test]

@@ -2,219 +2,216 @@
 
 use super::{Approximations, Extension};
 use crate::ascii::to_hex;
+use crate::digits::{push_decimal, push_decimals};
+use crate::iprof::write_string;
 use crate::model::{
-    FunctionTable, FunctionView, MemProfSection, Profile, ProfileKind, RecordView, TemporalProfile, TemporalTrace,
-    ValueKind, ValueSites,
+    Counters, FunctionView, MemProfSection, Profile, ProfileKind, RecordView, TemporalProfile, TemporalTrace,
+    ValueCount, ValueKind, ValueSites,
 };
-use serde::ser::{SerializeMap, SerializeSeq};
-use serde::{Serialize, Serializer};
 
 impl Extension<'_> {
     /// Returns the value of the member, without spaces.
     pub(crate) fn write(&self) -> Vec<u8> {
-        let json = Json { approximate: &self.approximate, profile: self.profile.as_deref(), checksum: self.checksum };
-        serde_json::to_vec(&json).expect("the extension has string keys only, and memory takes everything")
-    }
-}
-
-struct Json<'a> {
-    approximate: &'a Approximations,
-    profile: Option<&'a Profile>,
-    checksum: Option<u64>,
-}
-
-impl Serialize for Json<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
+        let mut out = Vec::new();
         // Readers of version 1 do not know the checksum.
-        map.serialize_entry("version", &if self.checksum.is_some() { 2 } else { 1 })?;
+        out.extend_from_slice(if self.checksum.is_some() { b"{\"version\":2" } else { b"{\"version\":1" });
         if let Some(checksum) = self.checksum {
-            map.serialize_entry("sections", &to_hex(&checksum.to_be_bytes()))?;
+            member(&mut out, "sections");
+            hex(&mut out, &checksum.to_be_bytes());
         }
         if !self.approximate.is_empty() {
-            map.serialize_entry("approximate", self.approximate)?;
+            member(&mut out, "approximate");
+            approximate(&mut out, &self.approximate);
         }
-        if let Some(profile) = self.profile {
-            map.serialize_entry("kind", &Kind(profile.kind))?;
-            map.serialize_entry("functions", &Functions(&profile.functions))?;
-            if !profile.binary_ids.is_empty() {
-                let ids: Vec<String> = profile.binary_ids.iter().map(|id| to_hex(id)).collect();
-                map.serialize_entry("binaryIds", &ids)?;
-            }
-            if profile.temporal != TemporalProfile::default() {
-                map.serialize_entry("temporal", &Temporal(&profile.temporal))?;
-            }
-            if !profile.vtable_names.is_empty() {
-                let names: Vec<Name<'_>> = profile.vtable_names.iter().map(|name| Name(name)).collect();
-                map.serialize_entry("vtableNames", &names)?;
-            }
-            if let Some(section) = &profile.memprof {
-                map.serialize_entry("memprof", &MemProf(section))?;
-            }
+        if let Some(content) = &self.profile {
+            profile(&mut out, content);
         }
-        map.end()
+        out.push(b'}');
+        out
     }
 }
 
-/// Returns a number, as a string if it exceeds Java's `long`.
-struct Number(u64);
+fn profile(out: &mut Vec<u8>, profile: &Profile) {
+    member(out, "kind");
+    kind(out, profile.kind);
+    member(out, "functions");
+    list(out, profile.functions.iter(), function);
+    if !profile.binary_ids.is_empty() {
+        member(out, "binaryIds");
+        list(out, profile.binary_ids.iter(), |out, id| hex(out, id));
+    }
+    if profile.temporal != TemporalProfile::default() {
+        member(out, "temporal");
+        temporal(out, &profile.temporal);
+    }
+    if !profile.vtable_names.is_empty() {
+        member(out, "vtableNames");
+        list(out, profile.vtable_names.iter(), |out, text| name(out, text));
+    }
+    if let Some(section) = &profile.memprof {
+        member(out, "memprof");
+        memprof(out, section);
+    }
+}
 
-impl Serialize for Number {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match i64::try_from(self.0) {
-            Ok(number) => serializer.serialize_i64(number),
-            Err(_) => serializer.collect_str(&self.0),
+/// Appends the name of a member after others.
+fn member(out: &mut Vec<u8>, name: &str) {
+    out.push(b',');
+    first_member(out, name);
+}
+
+fn first_member(out: &mut Vec<u8>, name: &str) {
+    write_string(out, name.as_bytes());
+    out.push(b':');
+}
+
+fn list<T>(out: &mut Vec<u8>, items: impl Iterator<Item = T>, write: impl Fn(&mut Vec<u8>, T)) {
+    out.push(b'[');
+    for (at, item) in items.enumerate() {
+        out.extend_from_slice(if at > 0 { b"," } else { b"" });
+        write(out, item);
+    }
+    out.push(b']');
+}
+
+fn hex(out: &mut Vec<u8>, bytes: &[u8]) {
+    write_string(out, to_hex(bytes).as_bytes());
+}
+
+/// Java's largest `long`.
+const MAX_LONG: u64 = i64::MAX as u64;
+
+/// Appends a number, as a string if it exceeds Java's `long`.
+fn number(out: &mut Vec<u8>, number: u64) {
+    let quote: &[u8] = if number > MAX_LONG { b"\"" } else { b"" };
+    out.extend_from_slice(quote);
+    push_decimal(out, number);
+    out.extend_from_slice(quote);
+}
+
+fn numbers(out: &mut Vec<u8>, numbers: Counters<'_>) {
+    out.push(b'[');
+    numbers.for_each_piece(|piece| {
+        if piece.iter().all(|number| *number <= MAX_LONG) {
+            return push_decimals(out, piece, [b',']);
         }
-    }
-}
-
-fn numbers<S: Serializer>(serializer: S, values: &[u64]) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(values.iter().map(|value| Number(*value)))
-}
-
-struct Numbers<'a>(&'a [u64]);
-
-impl Serialize for Numbers<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        numbers(serializer, self.0)
-    }
-}
-
-struct Name<'a>(&'a [u8]);
-
-impl Serialize for Name<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        if let Ok(text) = std::str::from_utf8(self.0) {
-            return serializer.serialize_str(text);
+        for each in piece {
+            number(out, *each);
+            out.push(b',');
         }
-        let mut map = serializer.serialize_map(Some(1))?;
-        map.serialize_entry("hex", &to_hex(self.0))?;
-        map.end()
+    });
+    if !numbers.is_empty() {
+        out.pop();
     }
+    out.push(b']');
 }
 
-struct Kind(ProfileKind);
-
-impl Serialize for Kind {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut list = serializer.serialize_seq(None)?;
-        let mut rest = self.0;
-        for word in self.0.words() {
-            list.serialize_element(word)?;
-            rest = ProfileKind::from_word(word).map_or(rest, |bit| rest.without(bit));
-        }
-        if !rest.is_none() {
-            list.serialize_element(&Number(rest.bits()))?;
-        }
-        list.end()
+fn name(out: &mut Vec<u8>, text: &[u8]) {
+    if std::str::from_utf8(text).is_ok() {
+        return write_string(out, text);
     }
+    out.push(b'{');
+    first_member(out, "hex");
+    hex(out, text);
+    out.push(b'}');
 }
 
-struct Functions<'a>(&'a FunctionTable);
-
-impl Serialize for Functions<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.iter().map(Function))
+fn approximate(out: &mut Vec<u8>, remarks: &Approximations) {
+    out.push(b'{');
+    for (at, (section, remark)) in remarks.iter().enumerate() {
+        out.extend_from_slice(if at > 0 { b"," } else { b"" });
+        first_member(out, section);
+        write_string(out, remark.as_bytes());
     }
+    out.push(b'}');
 }
 
-struct Function<'a>(FunctionView<'a>);
-
-impl Serialize for Function<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(2))?;
-        map.serialize_entry("name", &Name(self.0.name()))?;
-        map.serialize_entry("records", &Records(self.0))?;
-        map.end()
-    }
+fn kind(out: &mut Vec<u8>, kind: ProfileKind) {
+    let words = kind.words();
+    let known = words.iter().filter_map(|word| ProfileKind::from_word(word));
+    let rest = known.fold(kind, ProfileKind::without);
+    let rest = (!rest.is_none()).then(|| rest.bits());
+    list(out, words.iter().map(Ok).chain(rest.map(Err)), |out, part| match part {
+        Ok(word) => write_string(out, word.as_bytes()),
+        Err(bits) => number(out, bits),
+    });
 }
 
-struct Records<'a>(FunctionView<'a>);
-
-impl Serialize for Records<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.records().map(Record))
-    }
+fn function(out: &mut Vec<u8>, function: FunctionView<'_>) {
+    out.push(b'{');
+    first_member(out, "name");
+    name(out, function.name());
+    member(out, "records");
+    list(out, function.records(), record);
+    out.push(b'}');
 }
 
-struct Record<'a>(RecordView<'a>);
-
-impl Serialize for Record<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("hash", &Number(self.0.func_hash))?;
-        map.serialize_entry("counters", &Numbers(&self.0.counters.to_words()))?;
-        if !self.0.bitmap.is_empty() {
-            map.serialize_entry("bitmap", &to_hex(self.0.bitmap))?;
-        }
-        if !self.0.uniformity.bits.is_empty() {
-            map.serialize_entry("uniformity", &to_hex(&self.0.uniformity.bits))?;
-        }
-        if !self.0.uniformity.counts.is_empty() {
-            map.serialize_entry("uniformCounts", &Numbers(&self.0.uniformity.counts))?;
-        }
-        if self.0.has_value_sites() {
-            map.serialize_entry("values", &Values(self.0))?;
-        }
-        map.end()
+fn record(out: &mut Vec<u8>, record: RecordView<'_>) {
+    out.push(b'{');
+    first_member(out, "hash");
+    number(out, record.func_hash);
+    member(out, "counters");
+    numbers(out, record.counters);
+    if !record.bitmap.is_empty() {
+        member(out, "bitmap");
+        hex(out, record.bitmap);
     }
+    if !record.uniformity.bits.is_empty() {
+        member(out, "uniformity");
+        hex(out, &record.uniformity.bits);
+    }
+    if !record.uniformity.counts.is_empty() {
+        member(out, "uniformCounts");
+        numbers(out, (&record.uniformity.counts).into());
+    }
+    if record.has_value_sites() {
+        member(out, "values");
+        let kinds = ValueKind::EACH.into_iter().filter(|kind| !record.sites(*kind).is_empty());
+        list(out, kinds, |out, kind| sites_of_kind(out, kind, record.sites(kind)));
+    }
+    out.push(b'}');
 }
 
-struct Values<'a>(RecordView<'a>);
-
-impl Serialize for Values<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let kinds = ValueKind::EACH.into_iter().filter(|kind| !self.0.sites(*kind).is_empty());
-        serializer.collect_seq(kinds.map(|kind| SitesOfKind(kind, self.0.sites(kind))))
-    }
+fn sites_of_kind(out: &mut Vec<u8>, kind: ValueKind, sites: &ValueSites) {
+    out.push(b'{');
+    first_member(out, "kind");
+    number(out, kind.number().into());
+    member(out, "sites");
+    list(out, sites.iter(), |out, site| {
+        list(out, site.iter(), |out, ValueCount { value, count }| {
+            number(out, *value);
+            out.push(b',');
+            number(out, *count);
+        });
+    });
+    out.push(b'}');
 }
 
-struct SitesOfKind<'a>(ValueKind, &'a ValueSites);
-
-impl Serialize for SitesOfKind<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(2))?;
-        map.serialize_entry("kind", &self.0.number())?;
-        let flat = |site: &[crate::model::ValueCount]| -> Vec<Number> {
-            site.iter().flat_map(|value| [Number(value.value), Number(value.count)]).collect()
-        };
-        let sites: Vec<Vec<Number>> = self.1.iter().map(flat).collect();
-        map.serialize_entry("sites", &sites)?;
-        map.end()
-    }
+fn temporal(out: &mut Vec<u8>, temporal: &TemporalProfile) {
+    out.push(b'{');
+    first_member(out, "streamSize");
+    number(out, temporal.stream_size);
+    member(out, "traces");
+    list(out, temporal.traces.iter(), trace);
+    out.push(b'}');
 }
 
-struct Temporal<'a>(&'a TemporalProfile);
-
-impl Serialize for Temporal<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(2))?;
-        map.serialize_entry("streamSize", &Number(self.0.stream_size))?;
-        let traces: Vec<Trace<'_>> = self.0.traces.iter().map(Trace).collect();
-        map.serialize_entry("traces", &traces)?;
-        map.end()
-    }
+fn trace(out: &mut Vec<u8>, trace: &TemporalTrace) {
+    out.push(b'{');
+    first_member(out, "weight");
+    number(out, trace.weight);
+    member(out, "functions");
+    numbers(out, (&trace.functions).into());
+    out.push(b'}');
 }
 
-struct Trace<'a>(&'a TemporalTrace);
-
-impl Serialize for Trace<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(2))?;
-        map.serialize_entry("weight", &Number(self.0.weight))?;
-        map.serialize_entry("functions", &Numbers(&self.0.functions))?;
-        map.end()
-    }
-}
-
-struct MemProf<'a>(&'a MemProfSection);
-
-impl Serialize for MemProf<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(3))?;
-        map.serialize_entry("indexedVersion", &self.0.indexed_version)?;
-        map.serialize_entry("offset", &Number(self.0.offset))?;
-        map.serialize_entry("bytes", &to_hex(&self.0.bytes))?;
-        map.end()
-    }
+fn memprof(out: &mut Vec<u8>, section: &MemProfSection) {
+    out.push(b'{');
+    first_member(out, "indexedVersion");
+    number(out, section.indexed_version.into());
+    member(out, "offset");
+    number(out, section.offset);
+    member(out, "bytes");
+    hex(out, &section.bytes);
+    out.push(b'}');
 }

@@ -135,9 +135,27 @@ impl Merger {
     ///
     /// Cancelled. A part of the document was added then.
     pub fn add(&mut self, document: &Document, weight: impl Into<SectionWeights>) -> Result<()> {
-        let cancel = self.options.cancel.clone();
         let mapping = self.map_tables(&document.tables, None);
-        let mut adding = Adding { merger: self, weights: weight.into(), mapping: Some(mapping) };
+        self.add_mapped(document, weight.into(), mapping)
+    }
+
+    /// Like [`add`](Self::add) with the weight 1, but takes over the tables of the first document if it declares each type
+    /// and method once.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`add`](Self::add).
+    pub(crate) fn add_owned(&mut self, mut document: Document) -> Result<()> {
+        let tables = Arc::new(std::mem::take(&mut document.tables));
+        let mapping = self.map_tables(&tables, Some(&tables));
+        drop(tables);
+        self.add_mapped(&document, 1.into(), mapping)
+    }
+
+    /// Adds a document without its tables.
+    fn add_mapped(&mut self, document: &Document, weights: SectionWeights, mapping: Mapping) -> Result<()> {
+        let cancel = self.options.cancel.clone();
+        let mut adding = Adding { merger: self, weights, mapping: Some(mapping) };
         replay(document, &mut adding, &cancel)?;
         let mapping = adding.mapping.take().unwrap_or_default();
         let extras = document.extras.iter().map(|(place, members)| (*place, members.clone()));

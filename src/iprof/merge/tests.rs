@@ -289,6 +289,15 @@ proptest! {
     }
 
     #[test]
+    fn owned_documents_merge_like_borrowed_ones(a in any_document(), b in any_document()) {
+        let mut merger = Merger::new(MergeOptions::default());
+        merger.add_owned(a.clone()).unwrap();
+        merger.add_owned(b.clone()).unwrap();
+        let owned = merger.finish_with_report().unwrap().0;
+        prop_assert_eq!(text(&owned), text(&merged(&[&a, &b], BranchClash::Heavier)));
+    }
+
+    #[test]
     fn streams_merge_like_documents(a in any_document(), b in any_document()) {
         let mut merger = Merger::new(MergeOptions::default());
         for document in [&a, &b] {
