@@ -14,6 +14,7 @@ use crate::instr::partial::PartialMerge;
 use crate::instr::partial::files::{self, finish, merge_partially};
 use crate::instr::target::Evidence;
 use crate::limits::Limits;
+use crate::model::RecordStore;
 use crate::partial::{self, Frame, PartialInput, StoredInputs};
 use crate::sampleprof::partial::PartialSamples;
 use crate::sampleprof::{self, finish_partial};
@@ -99,7 +100,7 @@ impl Partial {
 
     fn from_frame(frame: &Frame<'_>, limits: &Limits) -> Result<Self> {
         match frame.family {
-            Family::Instr | Family::MemProf => files::decode(frame, None, None, limits).map(Self::Instr),
+            Family::Instr | Family::MemProf => files::decode(frame, RecordStore::new(), limits).map(Self::Instr),
             Family::SampleProf => sampleprof::decode(frame, limits).map(Self::SampleProf),
             Family::Iprof => StoredInputs::decode(&frame.state).map(Self::Iprof),
             Family::Stacks => StoredInputs::decode(&frame.state).map(Self::Stacks),

@@ -18,9 +18,9 @@ use crate::instr::partial::{PartialMerge, Replayed};
 use crate::instr::target::Evidence;
 use crate::instr::{InputOptions, MergeRules, SoftError, repeated_sizes};
 use crate::limits::Limits;
-use crate::memory::{self, SharedBytes};
+use crate::memory;
 use crate::memprof::MergedMemory;
-use crate::model::{FunctionTable, Profile, ProfileKind, ProfileReader, RecordRef, RecordStore};
+use crate::model::{FunctionTable, Profile, ProfileKind, ProfileReader, RecordRef, RecordStore, name_ref};
 use crate::partial::{Duplicates, Frame, InputOrigin, InputState, PartialInput};
 use crate::raw::RawReader;
 use crate::text;
@@ -206,12 +206,17 @@ fn read_input(
 ) -> Result<Option<PartialMerge>> {
     let limits = &options.read.limits;
     let data = input.bytes(Access::Read, limits)?.into_shared();
-    // The bytes of several inputs would take more memory than their sums.
-    let kept = Some(&data).filter(|data| is_single && data.len() >= memory::LARGE);
     if let Some(frame) = Frame::find(&data, limits)? {
-        return decode(&frame, Some(&data), kept, limits).map(Some);
+        // Counters stay in the file until another input changes them.
+        let mut no_sums = RecordStore::new();
+        no_sums.keep(data.clone());
+        if is_single {
+            no_sums.keep_narrow();
+        }
+        return decode(&frame, no_sums, limits).map(Some);
     }
-    if let Some(data) = kept {
+    // The bytes of several inputs would take more memory than their sums.
+    if is_single && data.len() >= memory::LARGE {
         sums.keep(data.clone());
     }
     add_profile(sums, &data, about, input, options)?;
@@ -235,7 +240,7 @@ fn add_digest(sums: &mut PartialMerge, data: &[u8]) {
 /// The errors of [`Frame::find`], and of a damaged state.
 pub fn open(data: &[u8], limits: &Limits) -> Result<Option<PartialMerge>> {
     let frame = Frame::find(data, limits)?.filter(|frame| frame.family == Family::Instr);
-    frame.map(|frame| decode(&frame, None, None, limits)).transpose()
+    frame.map(|frame| decode(&frame, RecordStore::new(), limits)).transpose()
 }
 
 /// Returns true if the records before a fault were added as this input.
@@ -243,28 +248,19 @@ fn is_salvaged(last: &PartialInput, about: &PartialInput) -> bool {
     last.path == about.path && last.kind.is_some() && last.state == InputState::Used && last.origin == about.origin
 }
 
-/// Reads a partial merge of instrumentation profiles. Counters of the profile in front are not copied from `file`, which
-/// contains the frame, and those of the sums can stay in `kept`, the same file.
+/// Reads a partial merge of instrumentation profiles. `no_sums` has no records; counters stay in the file that it keeps,
+/// if that contains the frame.
 ///
 /// # Errors
 ///
 /// Kind conflict for another family; the errors of [`PartialMerge::decode`], and of the reader of the profile.
-pub(crate) fn decode(
-    frame: &Frame<'_>,
-    file: Option<&SharedBytes>,
-    kept: Option<&SharedBytes>,
-    limits: &Limits,
-) -> Result<PartialMerge> {
+pub(crate) fn decode(frame: &Frame<'_>, no_sums: RecordStore, limits: &Limits) -> Result<PartialMerge> {
     if frame.family != Family::Instr {
         let (found, wanted) = (frame.family.words(), Family::Instr.words());
         return Err(Error::kind_conflict(format!("a partial merge of {found}, not of {wanted}")));
     }
-    let (mut front, mut no_sums) = (FunctionTable::new(), RecordStore::new());
-    file.into_iter().for_each(|file| front.keep(file.clone()));
-    if let Some(file) = kept {
-        no_sums.keep(file.clone());
-        no_sums.keep_narrow();
-    }
+    let mut front = FunctionTable::new();
+    no_sums.file().into_iter().for_each(|file| front.keep(file.clone()));
     // Parts in other formats have whole states.
     if frame.state_needs_profile() && frame.profile.starts_with(&indexed::MAGIC) {
         read_front(&mut front, frame.profile, limits)?;
@@ -272,11 +268,18 @@ pub(crate) fn decode(
     PartialMerge::decode_after(&frame.state, front, no_sums, limits)
 }
 
+/// A function of an indexed file has at least its hash, two lengths, a FuncHash and a number of counters.
+const LEAST_FUNCTION_BYTES: usize = 40;
+
 /// Reads the counters and bitmaps of the profile in front of a state.
 fn read_front(front: &mut FunctionTable, profile: &[u8], limits: &Limits) -> Result<()> {
     let mut reader = IndexedReader::new(profile, indexed::ReadOptions::new(*limits, Compat::Profbridge))?;
-    while let Some(RecordRef { name, record, .. }) = reader.next_record()? {
-        let function = front.intern(name);
+    // A file can claim more functions than it has room for.
+    let most = profile.len() / LEAST_FUNCTION_BYTES;
+    front.reserve(usize::try_from(reader.profile().len()).map_or(most, |claimed| claimed.min(most)));
+    while let Some(RecordRef { name, name_ref: hash, record, .. }) = reader.next_record()? {
+        // The frame has a checksum, and the writer of the profile knew the hashes of its names.
+        let function = front.intern_hashed(name, hash.unwrap_or_else(|| name_ref(name)));
         if front.find_record(function, record.func_hash).is_none() {
             front.push_record(function, counts_of(record));
         }

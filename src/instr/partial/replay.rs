@@ -56,6 +56,7 @@ impl PartialMerge {
         };
         self.no_sums.file().into_iter().for_each(|file| replay.merger.keep(file.clone()));
         replay.merger.keep_narrow();
+        replay.merger.reserve(self.records());
         let mut conflicts = Vec::new();
         for (number, contribution) in self.contributions.iter().enumerate() {
             let Some(contribution) = contribution else { continue };

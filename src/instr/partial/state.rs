@@ -68,11 +68,12 @@ struct Front<'a> {
 
 /// Returns the order of the functions of a profile in the state after it.
 fn in_order(table: &FunctionTable, functions: impl Iterator<Item = FunctionId>) -> Vec<FunctionId> {
-    // Names are compared only if their hashes are equal, which is rare.
     let mut functions: Vec<(NameRef, FunctionId)> = functions.map(|id| (table.function(id).name_ref(), id)).collect();
-    functions.sort_unstable_by(|(hash, id), (other_hash, other)| {
-        hash.cmp(other_hash).then_with(|| table.name(*id).cmp(table.name(*other)))
-    });
+    functions.sort_unstable_by_key(|(hash, _)| *hash);
+    // Names are compared only if their hashes are equal, which is rare.
+    for same in functions.chunk_by_mut(|(hash, _), (next, _)| hash == next) {
+        same.sort_unstable_by_key(|(_, id)| table.name(*id));
+    }
     functions.into_iter().map(|(_, id)| id).collect()
 }
 

@@ -8,8 +8,8 @@ use crate::memory::SharedBytes;
 use crate::memprof;
 use crate::memprof::MemoryProfile;
 use crate::model::{
-    BinaryId, FunctionId, FunctionRecord, FunctionTable, LARGEST_COUNT, MemProfSection, ProfileKind, ProfileReader,
-    RecordStore, RecordView, Release, TemporalProfile, ValueKind, name_ref,
+    BinaryId, FunctionId, FunctionRecord, FunctionTable, FunctionView, LARGEST_COUNT, MemProfSection, ProfileKind,
+    ProfileReader, RecordStore, RecordView, Release, TemporalProfile, ValueKind, name_ref,
 };
 use crate::partial::PartialInput;
 use foldhash::fast::RandomState;
@@ -274,6 +274,9 @@ impl PartialMerge {
         let Self { inputs, contributions, names, groups, binary_ids, vtable_names, applied, max_count, .. } = other;
         let id_places: Vec<u32> = binary_ids.iter().map(|list| self.binary_ids.place(list.clone())).collect();
         let name_places: Vec<u32> = vtable_names.iter().map(|list| self.vtable_names.place(list.clone())).collect();
+        // Runs of one program have their functions and records in the same order.
+        let is_same = |(ours, theirs): &(FunctionView<'_>, FunctionView<'_>)| ours.name() == theirs.name();
+        let same_functions = self.names.iter().zip(names.iter()).take_while(is_same).count();
         let mut overflowed: Vec<(u32, u32)> = Vec::new();
         let mut moved: Vec<(u32, Vec<u32>)> = Vec::new();
         for group in groups {
@@ -283,10 +286,13 @@ impl PartialMerge {
             let mut places = Vec::with_capacity(group.records.len());
             for (at, record) in group.records.into_iter().enumerate() {
                 let (name, sum) = (names.function(record.function), group.sums.record(at));
-                // Runs of one program have their records in the same order.
+                let is_same_function = |known: FunctionId| match known == record.function {
+                    true if known.index() < same_functions => true,
+                    _ => self.names.name(known) == name.name(),
+                };
                 let known = target.records.get(at).filter(|known| {
                     (known.func_hash, known.shape) == (record.func_hash, record.shape)
-                        && self.names.name(known.function) == name.name()
+                        && is_same_function(known.function)
                 });
                 let place = match known {
                     Some(_) => at as u32,
@@ -428,6 +434,8 @@ impl Group {
 
     /// Lists all sums after they were read. Returns false if one occurs twice.
     pub(super) fn list_all(&mut self) -> bool {
+        let Self { records, places, hasher, .. } = self;
+        places.reserve(records.len(), |at| hasher.hash_one(records[*at as usize].key()));
         (0..self.records.len()).all(|at| {
             let key = self.records[at].key();
             self.list(at as u32, key) == at as u32

@@ -71,6 +71,21 @@ fn bitmaps_are_in_the_state_unless_the_file_has_them() {
     assert_eq!(lens[1] - lens[0], [1, 5, 2, 7, 9].len());
 }
 
+#[test]
+fn sums_of_functions_in_another_order_are_added() {
+    let of = |names: [&str; 3], count: u64| {
+        let texts = names.map(|name| format!("{name}\n7\n1\n{count}\n\n"));
+        sums(&[&texts.concat()])
+    };
+    let mut all = of(["f", "g", "h"], 1);
+    for (names, count) in [(["f", "g", "h"], 10), (["f", "h", "g"], 100), (["k", "f", "g"], 1000)] {
+        all.append(of(names, count));
+    }
+    let merged = merged(&all);
+    let counts = |name: &str| merged.find(name.as_bytes()).unwrap().records().next().unwrap().counters.first();
+    assert_eq!(["f", "g", "h", "k"].map(counts), [Some(1111), Some(1111), Some(111), Some(1000)]);
+}
+
 /// Two sums cannot share a record: otherwise a short state could contain a long record any number of times.
 #[test]
 fn one_sum_refers_to_a_record() {
