@@ -157,7 +157,10 @@ impl StackEncoder<'_> {
     pub(super) fn table(&self, mut table: StackTable) -> Result<EncodedStacks> {
         let mut losses = Vec::new();
         if table.observed.sources.iter().any(|source| source.starts_with(pprof::FORMAT)) {
-            losses.push("dropped start lines, source files, addresses and mappings of pprof profiles".to_string());
+            losses.push(
+                "dropped further values, comments, start lines, source files, addresses and mappings of pprof profiles"
+                    .to_string(),
+            );
         }
         if !self.options.reference.is_empty() {
             table = self.add_types(&table, &mut losses)?;

@@ -199,8 +199,12 @@ impl SiteReport {
         let (bytes, count) = (self.bytes, self.allocations);
         writeln!(
             out,
-            "\n{bytes} bytes in {count} allocations, {}: {:.1} ms on average, {:.2} accesses per byte and second",
-            self.class, self.average_lifetime_ms, self.lifetime_access_density
+            "\n{} in {}, {}: {:.1} ms on average, {:.2} accesses per byte and second",
+            number_of(bytes, "byte"),
+            number_of(count, "allocation"),
+            self.class,
+            self.average_lifetime_ms,
+            self.lifetime_access_density
         )?;
         for frame in &self.stack {
             let inlined = if frame.inlined { " (inlined)" } else { "" };
@@ -291,7 +295,7 @@ Allocation contexts: 2 (1 cold, 0 hot)
 Allocations: 5
 Bytes: 4192 (4096 cold, 0 hot)
 
-4096 bytes in 1 allocations, cold: 250000.0 ms on average, 0.00 accesses per byte and second
+4096 bytes in 1 allocation, cold: 250000.0 ms on average, 0.00 accesses per byte and second
   main +4:5
 
 96 bytes in 4 allocations, notcold: 1.5 ms on average, 2.50 accesses per byte and second

@@ -19,7 +19,7 @@ fn show_lists_allocation_sites() {
     let (text, errors, code) = profbridge(&["show", &path("plain", "memprofraw"), &binary, "--topn=1"]);
     assert_eq!(code, Some(0), "{errors}");
     assert!(text.starts_with("Functions: "), "{text}");
-    assert!(text.contains("\n4096 bytes in 1 allocations, notcold: "), "{text}");
+    assert!(text.contains("\n4096 bytes in 1 allocation, notcold: "), "{text}");
     assert!(text.contains("\n  _ZN12_GLOBAL__N_14grabEm +0:42 (inlined)\n"), "{text}");
     let (json, _, _) = profbridge(&["show", "--memory", "--json", "--sort-sites=count", &path("plain", "v3.profdata")]);
     let value: serde_json::Value = serde_json::from_str(&json).unwrap();

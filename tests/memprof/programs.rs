@@ -295,6 +295,6 @@ fn images_of_a_process_are_looked_up_one_by_one_or_together() {
     let programs = ["libother.so", "program"].map(|image| format!("--profiled-binary={image}"));
     let mut both = Command::new(env!("CARGO_BIN_EXE_profbridge"));
     let both = text(&done(both.current_dir(&folder).arg("show").args(programs).arg(&dump)).stdout);
-    assert!(both.contains("\n5 bytes in 1 allocations, ") && both.contains("\n3 bytes in 1 allocations, "), "{both}");
+    assert!(both.contains("\n5 bytes in 1 allocation, ") && both.contains("\n3 bytes in 1 allocation, "), "{both}");
     assert!(both.contains("  _Z10in_libraryi +0:34\n  main +0:"), "{both}");
 }

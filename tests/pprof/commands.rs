@@ -175,7 +175,12 @@ fn losses_of_other_formats_are_reported() {
     let folder = Folder::new("losses");
     let said = folder.stderr_of("convert squares.pprof -o a.collapsed");
     assert!(said.contains("samples with labels, which were dropped"), "{said}");
-    assert!(said.contains("dropped start lines, source files, addresses and mappings of pprof profiles"), "{said}");
+    assert!(
+        said.contains(
+            "dropped further values, comments, start lines, source files, addresses and mappings of pprof profiles"
+        ),
+        "{said}"
+    );
     assert!(folder.text("a.collapsed").contains("main.main;main.work;main.sum;main.square.area;main.mix "));
     let said = folder.fails("convert squares.pprof -o a.iprof");
     assert!(said.contains("no stacks are left to write"), "{said}");

@@ -21,7 +21,8 @@ use std::process::ExitCode;
   clang app.o -Wl,--symbol-ordering-file=app.order -o app
   profbridge order --num-test-traces=10 app.profdata | head -2
 
-The profile needs temporal traces: compile with -pgo-temporal-instrumentation.")]
+The profile needs temporal traces: compile with
+-fprofile-generate -mllvm -pgo-temporal-instrumentation.")]
 pub(crate) struct OrderArgs {
     /// A profile with temporal traces; `-` is standard input
     #[arg(value_name = "FILE")]
@@ -61,9 +62,9 @@ impl OrderArgs {
         ordered.warnings.iter().for_each(console::warning);
         if ordered.value.functions.is_empty() {
             let error = Error::nothing_found("the profile has no temporal traces");
-            return Err(error
-                .in_file(&self.file)
-                .with_hint("compile with -pgo-temporal-instrumentation, and target LLVM 17 or later"));
+            return Err(error.in_file(&self.file).with_hint(
+                "compile with -fprofile-generate -mllvm -pgo-temporal-instrumentation, and target LLVM 17 or later",
+            ));
         }
         self.choose(&mut ordered.value.functions)?;
         if self.json {

@@ -364,12 +364,9 @@ impl RecordingOptions {
     ///
     /// Usage, with the events that cannot.
     pub fn check(&self) -> Result<()> {
-        let cannot: Vec<&str> = self
-            .events
-            .iter()
-            .filter(|source| source.unit(self.weight).is_none())
-            .map(|source| source.word())
-            .collect();
+        let events = if self.events.is_empty() { &[SampleSource::Execution][..] } else { &self.events };
+        let cannot: Vec<&str> =
+            events.iter().filter(|source| source.unit(self.weight).is_none()).map(|source| source.word()).collect();
         if cannot.is_empty() {
             return Ok(());
         }
@@ -505,6 +502,7 @@ mod tests {
         let error = options(&[SampleSource::Allocation, SampleSource::Lock], Weight::Bytes).check().unwrap_err();
         assert!(error.to_string().contains("events of type lock have no bytes"), "{error}");
         assert!(options(&[SampleSource::Execution], Weight::Time).check().is_err());
+        assert!(options(&[], Weight::Bytes).check().is_err());
         for weight in [Weight::Usual, Weight::Count, Weight::Bytes, Weight::Time] {
             options(&[SampleSource::FileRead], weight).check().unwrap();
         }
