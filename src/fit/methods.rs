@@ -367,7 +367,8 @@ fn detail(misfits: &BTreeSet<i32>) -> Option<String> {
     const SHOWN: usize = 4;
     let shown: Vec<String> = misfits.iter().take(SHOWN).map(i32::to_string).collect();
     let more = if misfits.len() > SHOWN { ", …" } else { "" };
-    (!misfits.is_empty()).then(|| format!("no such instruction at bytecode index {}{more}", shown.join(", ")))
+    let index = if misfits.len() == 1 { "index" } else { "indexes" };
+    (!misfits.is_empty()).then(|| format!("no such instruction at bytecode {index} {}{more}", shown.join(", ")))
 }
 
 /// Positions in the bytecode of a method.

@@ -107,6 +107,12 @@ fn a_filter_that_keeps_nothing_is_reported() {
     assert!(said.contains("warning") && said.contains("no entries are left"), "{said}");
     let said = remarks(folder.path(), &["convert", &example, "-o", "x.iprof", "--only", "app"]);
     assert!(said.is_empty(), "{said}");
+    // The LLVM records of an iprof cannot be filtered.
+    std::fs::write(folder.path().join("a.proftext"), "main\n1\n1\n5\n\nother\n2\n1\n7\n").expect("written");
+    succeed(folder.path(), &["convert", "a.proftext", "-o", "a.iprof"]);
+    let said = remarks(folder.path(), &["convert", "a.iprof", "-o", "b.iprof", "--exclude", "other"]);
+    assert!(said.contains("dropped the member \"llvm\""), "{said}");
+    succeed(folder.path(), &["convert", "b.iprof", "-o", "b.profdata"]);
 }
 
 #[test]

@@ -197,10 +197,15 @@ impl IprofConvertArgs {
     /// Drops unselected methods. Returns the members that were dropped with them.
     pub(crate) fn filter(&self, document: &mut Document) -> Result<Vec<String>> {
         let filter = MethodFilter::new(&self.only, &self.exclude)?;
+        let mut dropped = Vec::new();
         if !filter.is_empty() {
             filter.apply(document);
+            dropped = document.remove_members();
         }
-        Ok(if self.prune { document.prune() } else { Vec::new() })
+        if self.prune {
+            dropped.extend(document.prune());
+        }
+        Ok(dropped)
     }
 }
 
