@@ -36,6 +36,11 @@ const SMALL: [[u8; 4]; 1000] = {
     texts
 };
 
+/// Returns the width of a column, which is the largest of some widths. Formatting panics if a width exceeds 16 bits.
+pub(crate) fn column_width(widths: impl IntoIterator<Item = usize>) -> usize {
+    widths.into_iter().max().unwrap_or(0).min(usize::from(u16::MAX))
+}
+
 /// Returns `1 function` or `2 functions`, for words whose plural has an s.
 pub(crate) fn number_of<N: Display + PartialEq + From<u8>>(count: N, what: &str) -> String {
     if count == N::from(1) { format!("1 {what}") } else { format!("{count} {what}s") }
@@ -173,6 +178,13 @@ fn eight_digits(number: u32) -> u64 {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn wider_columns_than_formatting_accepts_are_narrowed() {
+        let width = column_width([3, 70_000]);
+        assert_eq!(format!("{:<width$}", "x").len(), 65_535);
+        assert_eq!((column_width([3, 5]), column_width([])), (5, 0));
+    }
 
     #[test]
     fn every_length_of_number_is_spelled() {

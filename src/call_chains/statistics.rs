@@ -6,7 +6,7 @@
 use super::chains::CallChain;
 use super::samples::{SampleSource, Unit, Weight};
 use super::table::{Certainty, FrameKind, Function, FunctionId, Sample, StackTable, ThreadId};
-use crate::digits::number_of;
+use crate::digits::{column_width, number_of};
 use serde::{Serialize, Serializer};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -411,7 +411,7 @@ fn method_table(statistics: &SampleStatistics, limit: usize) -> String {
     let shown = &statistics.methods[..statistics.methods.len().min(limit)];
     let (heading, what) =
         if statistics.has_java { ("Method name", "more method") } else { ("Function name", "more function") };
-    let width = shown.iter().map(|row| row.method.chars().count()).chain([heading.len()]).max().unwrap_or_default();
+    let width = column_width(shown.iter().map(|row| row.method.chars().count()).chain([heading.len()]));
     let mut out = String::new();
     let marks = if statistics.has_certainty { format!(" {:>10} {:>10}", "Exact", "Heuristic") } else { String::new() };
     let _ = writeln!(
@@ -445,7 +445,7 @@ fn method_table(statistics: &SampleStatistics, limit: usize) -> String {
 fn thread_table(statistics: &SampleStatistics, limit: usize) -> String {
     let name = |thread: &Option<String>| thread.clone().unwrap_or_else(|| "(no thread)".to_string());
     let shown = &statistics.threads[..statistics.threads.len().min(limit)];
-    let width = shown.iter().map(|row| name(&row.thread).chars().count()).chain([6]).max().unwrap_or(6);
+    let width = column_width(shown.iter().map(|row| name(&row.thread).chars().count()).chain([6]));
     let mut out = String::new();
     let _ = writeln!(out, "{:<width$} {:>10} {:>8}", "Thread", counted(statistics), "%");
     for row in shown {

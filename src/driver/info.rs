@@ -1,6 +1,6 @@
 //! Descriptions as text.
 
-use crate::digits::number_of;
+use crate::digits::{column_width, number_of};
 use crate::model::description::{Description, PartDescription, PartialDescription};
 use crate::model::release::{RELEASES, ReleaseRow};
 use std::io::{self, Write};
@@ -73,7 +73,7 @@ fn write_part(out: &mut dyn Write, part: &PartDescription) -> io::Result<()> {
     if part.sections.is_empty() {
         return Ok(());
     }
-    let widest = part.sections.iter().map(|section| section.name.len()).max().unwrap_or(0).max("section".len());
+    let widest = column_width(part.sections.iter().map(|section| section.name.len()).chain(["section".len()]));
     writeln!(out, "  {:widest$}  {:>12}  {:>12}  {:>10}", "section", "offset", "bytes", "entries")?;
     for section in &part.sections {
         let offset = section.offset.map_or("-".to_string(), |offset| format!("{offset:#x}"));

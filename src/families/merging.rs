@@ -25,6 +25,7 @@ use crate::instr::target::{Evidence, Target, TargetSource};
 use crate::iprof::{self, Finding};
 use crate::model::Profile;
 use crate::sampleprof::{self, Rules};
+use crate::stacks::pprof;
 use std::collections::BTreeSet;
 use std::num::NonZeroU64;
 
@@ -235,8 +236,10 @@ fn merge_stacks(inputs: &[Input], settings: &MergeSettings, progress: OnProgress
     let encoder = StackEncoder { options: &settings.write.stacks, output: &settings.output, is_partial };
     let to_pprof = settings.write.stacks.format == StackOutput::Pprof;
     let merged = if to_pprof && are_pprof(all) && settings.takes_all_stacks() {
-        let encode =
-            |(profile, report): (_, crate::stacks::pprof::MergeReport)| encoder.pprof(&profile, report.warnings());
+        let encode = |(mut profile, report): (pprof::Profile, pprof::MergeReport)| {
+            profile.keep_chosen(&options.read.value)?;
+            encoder.pprof(&profile, report.warnings())
+        };
         encoded(merge_pprof(all, &options, progress)?, encode)?
     } else {
         encoded(merge_tables(all, &options, progress)?, |table| encoder.table(table))?

@@ -118,7 +118,6 @@ impl MergeSettings {
     pub(super) fn takes_all_stacks(&self) -> bool {
         let read = &self.options.stacks.read;
         self.write.stacks.selection == Selection::default()
-            && read.value.name.is_none()
             && read.recording.from.is_none()
             && read.recording.to.is_none()
     }

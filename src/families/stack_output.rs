@@ -331,10 +331,11 @@ impl StackEncoder<'_> {
     }
 }
 
-/// Rejects a profile with which Go's compiler fails, because its sample types are others: that of a heap, for example.
+/// Rejects a profile with which Go's compiler fails: its sample types are others, as those of a heap, or no function has its
+/// first line.
 fn refuse_for_go(profile: &pprof::Profile) -> Result<()> {
     let (_, findings) = judge_for_go(profile);
-    match findings.into_iter().find(|finding| finding.code == "go-value") {
+    match findings.into_iter().find(|finding| matches!(finding.code, "go-value" | "go-start-line")) {
         Some(finding) => Err(Error::usage(format!("Go's compiler rejects this profile: {}", finding.message))
             .with_hint(format!("{}; name the output .pprof to write it anyway", finding.hint))),
         None => Ok(()),

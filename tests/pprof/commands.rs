@@ -99,6 +99,21 @@ fn a_profile_merged_alone_keeps_everything() {
 }
 
 #[test]
+fn a_chosen_sample_type_keeps_its_name_and_the_rest() {
+    let folder = Folder::new("choose");
+    folder.stderr_of("merge squares.pprof --sample-type cpu -o cpu.pgo");
+    let info = folder.shows("info cpu.pgo");
+    assert!(info.contains("values        cpu/nanoseconds\n") && info.contains("period "), "{info}");
+    assert!(folder.shows("check cpu.pgo").contains("pprof.go-takes"));
+    folder.stderr_of("merge heap.pprof --sample-type alloc_objects -o objects.pprof");
+    assert!(folder.shows("info objects.pprof").contains("values        alloc_objects/count\n"));
+    // Go's compiler fails without the first lines of functions.
+    folder.write("a.collapsed", "a;b 5\n");
+    let said = folder.refuses("merge a.collapsed -o a.pgo");
+    assert!(said.contains("Go's compiler rejects this profile: no function has a start_line"), "{said}");
+}
+
+#[test]
 fn weights_multiply_and_bad_inputs_are_skipped_on_request() {
     let folder = Folder::new("weights");
     folder.write("empty.pprof", "");

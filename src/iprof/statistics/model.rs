@@ -1,7 +1,7 @@
 //! The options of statistics, their values, which also define the JSON document, and their text.
 
 use crate::call_chains::Direction;
-use crate::digits::number_of;
+use crate::digits::{column_width, number_of};
 use crate::iprof::reader::ReadOptions;
 use crate::iprof::statistics::chains::{CallNode, CallTree, ChainsBy};
 use crate::names::NamePattern;
@@ -313,7 +313,7 @@ fn hot_methods(out: &mut impl Write, statistics: &Statistics) -> Result {
     writeln!(out, "\nHot methods by calls:")?;
     writeln!(out, "{:<width$}{:>20}{:>9}{:>8}{:>10}", "Method name", "Calls", "%", "chains", "inlined")?;
     for hot in &statistics.hot_methods {
-        let pad = width - hot.method.chars().count();
+        let pad = width.saturating_sub(hot.method.chars().count());
         writeln!(
             out,
             "{}{:pad$}{:>20}{:>9.3}{:>8}{:>8.1} %",
@@ -336,7 +336,7 @@ fn samples(out: &mut impl Write, title: &str, methods: &[SampledMethod]) -> Resu
     let width = name_width(methods.iter().map(|sampled| sampled.method.as_str()));
     writeln!(out, "\n{title}:\n{:<width$}{:>10}{:>9}", "Method name", "Hits", "%")?;
     for sampled in methods {
-        let pad = width - sampled.method.chars().count();
+        let pad = width.saturating_sub(sampled.method.chars().count());
         writeln!(out, "{}{:pad$}{:>10}{:>9.3}", sampled.method, "", sampled.hits, 100.0 * sampled.share)?;
     }
     Ok(())
@@ -344,7 +344,7 @@ fn samples(out: &mut impl Write, title: &str, methods: &[SampledMethod]) -> Resu
 
 /// Width of a column of names, by characters.
 fn name_width<'n>(names: impl Iterator<Item = &'n str>) -> usize {
-    names.map(|name| name.chars().count()).max().unwrap_or(0).max(28)
+    column_width(names.map(|name| name.chars().count()).chain([28]))
 }
 
 fn branches(out: &mut impl Write, statistics: &Statistics) -> Result {
@@ -416,7 +416,7 @@ fn call_tree(out: &mut impl Write, tree: &CallTree) -> Result {
 }
 
 fn call_node(out: &mut impl Write, node: &CallNode, level: usize) -> Result {
-    write!(out, "{:indent$}{}", "", node.method, indent = 2 * level)?;
+    write!(out, "{:indent$}{}", "", node.method, indent = column_width([2 * level]))?;
     if let Some(bci) = node.bci {
         write!(out, " @{bci}")?;
     }

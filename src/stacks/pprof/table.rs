@@ -16,6 +16,22 @@ use crate::stacks::pprof::profile::StringInterner;
 use crate::stacks::pprof::{FORMAT, Function, Label, Line, Location, Profile, Samples, StringId, ValueType};
 use foldhash::{HashMap, HashMapExt};
 
+impl Profile {
+    /// Drops all sample types but the chosen one, if one is chosen.
+    pub(crate) fn keep_chosen(&mut self, choice: &ValueChoice) -> Result<()> {
+        if choice.name.is_none() {
+            return Ok(());
+        }
+        let columns: Vec<usize> = choice.columns(self)?.into_iter().map(|(at, ..)| at).collect();
+        self.sample_types = columns.iter().map(|at| self.sample_types[*at]).collect();
+        self.samples.keep_columns(&columns);
+        if let Some(only) = self.sample_types.first().filter(|_| !self.default_sample_type.is_empty()) {
+            self.default_sample_type = only.kind;
+        }
+        Ok(())
+    }
+}
+
 /// Which value of a profile counts as hits.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
