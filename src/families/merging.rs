@@ -266,6 +266,22 @@ fn encoded<T>(sum: StackSum<T>, encode: impl FnOnce(T) -> Result<EncodedStacks>)
     }
 }
 
+/// Replaces partial merges of iprof files by their inputs; `None` if there are none.
+fn open_documents(inputs: &[Input], options: &IprofMergeOptions) -> Result<Option<Vec<Input>>> {
+    let limits = &options.read.limits;
+    let documents: Vec<Input> = inputs.iter().filter(|input| is_document(input)).cloned().collect();
+    if open_kept(&documents, Family::Iprof, options.llvm.allow_duplicates, limits)?.is_none() {
+        return Ok(None);
+    }
+    let mut all = Vec::new();
+    for input in inputs {
+        let alone = std::slice::from_ref(input);
+        let opened = if is_document(input) { open_kept(alone, Family::Iprof, true, limits)? } else { None };
+        all.extend(opened.map_or_else(|| alone.to_vec(), |(kept, _)| kept));
+    }
+    Ok(Some(all))
+}
+
 /// Merges LLVM profiles and iprof files, or one into the other.
 fn merge_bridged(
     inputs: &[Input],
@@ -276,6 +292,8 @@ fn merge_bridged(
     let target = target(inputs, settings);
     let llvm = MergeOptions { release: target.target.release, ..settings.options.instr.clone() };
     let options = IprofMergeOptions { llvm, ..settings.options.iprof.clone() };
+    let opened = open_documents(inputs, &options)?;
+    let inputs = opened.as_deref().unwrap_or(inputs);
     let mut sum = merge_mixed(inputs, &options, progress)?;
     let mut origins = sum.llvm.origins();
     if sum.documents_used() > 0 {

@@ -325,27 +325,25 @@ fn a_full_disk_deletes_no_profile() {
 
 #[test]
 fn every_family_with_partial_merges_can_be_watched() {
+    const IPROF: &str = "{\"version\":\"1.0.0\",\"types\":[{\"id\":0,\"name\":\"A\"}],\"methods\":[{\"id\":0,\"name\":\"m\",\"signature\":[0,0]}],\"callCountProfiles\":[{\"ctx\":\"0:0\",\"records\":[3]}]}";
     let cases = [
-        ("out.prof", "main:10:1\n 1: 10\n"),
-        ("out.collapsed", "main;work 5\n"),
-        (
-            "out.iprof",
-            "{\"version\":\"1.0.0\",\"types\":[{\"id\":0,\"name\":\"A\"}],\"methods\":[{\"id\":0,\"name\":\"m\",\"signature\":[0,0]}],\"callCountProfiles\":[{\"ctx\":\"0:0\",\"records\":[3]}]}",
-        ),
+        ("out.prof", "prof", "main:10:1\n 1: 10\n"),
+        ("out.collapsed", "collapsed", "main;work 5\n"),
+        ("out.iprof", "iprof", IPROF),
+        ("out.profdata", "iprof", IPROF),
     ];
-    for (output, text) in cases {
+    for (output, kind, text) in cases {
         let scene = Scene::new();
-        for name in ["a", "b"] {
-            let name = output.replace("out", name);
-            scene.write(&name, text.as_bytes());
-            fs::write(scene.path(&name), text).unwrap();
+        let names = ["a", "b"].map(|name| format!("{name}.{kind}"));
+        for name in &names {
+            scene.write(name, text.as_bytes());
+            fs::write(scene.path(name), text).unwrap();
         }
         let given = |output: &str| ["merge".into(), "-q".into(), "-o".into(), scene.path(output)];
         let watch = ["--until", "idle:0", "--delete-merged", "--watch"].map(PathBuf::from);
         run(given(output).into_iter().chain(watch).chain([scene.runs()])).assert_done();
         let once = output.replace("out", "once");
-        let inputs = ["a", "b"].map(|name| scene.path(&output.replace("out", name)));
-        run(given(&once).into_iter().chain(inputs)).assert_done();
+        run(given(&once).into_iter().chain(names.iter().map(|name| scene.path(name)))).assert_done();
         assert_eq!(fs::read(scene.path(output)).unwrap(), fs::read(scene.path(&once)).unwrap(), "{output}");
         assert_eq!(names_in(&scene.runs()), [""; 0], "{output}");
     }
