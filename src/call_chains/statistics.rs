@@ -321,7 +321,8 @@ fn measured(table: &StackTable, total: u128) -> Vec<String> {
             && leaf(sample).kind != FrameKind::Kernel
             && sample.key.source == SampleSource::Unknown
     });
-    if percent(single, total) >= BROKEN_STACKS {
+    // Nor do profilers of allocations.
+    if table.unit() == Some(Unit::Hits) && percent(single, total) >= BROKEN_STACKS {
         add(
             single,
             match table.has_java() {

@@ -68,6 +68,16 @@ fn the_share_of_the_largest_input_counts_weights() {
 }
 
 #[test]
+fn documents_after_a_failed_one_are_not_used() {
+    let folder = Folder::new();
+    folder.write("bad.iprof", b"{\"version\":\"1.0.0\",\"types\":[],\"methods\":[],\"callCountProfiles\":[5]}");
+    let document = folder.document("merge --json bad.iprof a.iprof -o x.iprof", 1);
+    let outcomes: Vec<&str> =
+        document["inputs"].as_array().unwrap().iter().filter_map(|input| input["outcome"].as_str()).collect();
+    assert_eq!(outcomes, ["failed", "not-used"], "{document}");
+}
+
+#[test]
 fn tiny_sections_do_not_decide_about_a_diff() {
     let folder = Folder::new();
     let site = |value: &str| format!(":ir\nmain\n1\n1\n100000\n1\n0\n1\n1\n{value}:3\n\n");

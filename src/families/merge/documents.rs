@@ -202,7 +202,9 @@ impl<'a> DocumentMerge<'a> {
         let state = turn.wait()?;
         let Sum::Documents(merger) = &mut state.sum else { return self.add_whole(input, turn, report) };
         if self.is_incomplete.load(Ordering::Relaxed) {
-            return SectionTotals::read_from(stream, read).map(drop);
+            SectionTotals::read_from(stream, read)?;
+            report.outcome = InputOutcome::NotReached;
+            return Ok(());
         }
         let added = merger.add_from(Reader::new(stream, read), self.weights[place]);
         // Nothing of an empty or foreign input was added.
