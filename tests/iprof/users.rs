@@ -34,7 +34,10 @@ fn kept_shapes() -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(folder.path().join("a.iprof"), branch("5,0,9,8,1,1")).expect("written");
     std::fs::write(folder.path().join("b.iprof"), branch("5,0,1,7,1,2")).expect("written");
-    succeed(folder.path(), &["merge", "--on-branch-clash", "keep", "a.iprof", "b.iprof", "-o", "kept.iprof"]);
+    let said = fail(1, folder.path(), &["merge", "--strict", "a.iprof", "b.iprof", "-o", "kept.iprof"]);
+    assert!(said.contains("would be missing: contradictory branch lists"), "{said}");
+    let keep = ["merge", "--strict", "--on-branch-clash", "keep", "a.iprof", "b.iprof", "-o", "kept.iprof"];
+    succeed(folder.path(), &keep);
     folder
 }
 

@@ -26,7 +26,7 @@ fn a_failed_merge_lists_the_outcome_of_each_input() {
                 ("absent-not.txt", "failed"),
             ][..],
         ),
-        ("a.iprof cut.iprof b.iprof", &[("a.iprof", "used"), ("cut.iprof", "failed"), ("b.iprof", "empty")]),
+        ("a.iprof cut.iprof b.iprof", &[("a.iprof", "used"), ("cut.iprof", "failed"), ("b.iprof", "not-used")]),
         ("a.prof notes.txt b.prof", &[("a.prof", "used"), ("notes.txt", "failed"), ("b.prof", "used")]),
         ("a.collapsed a.profraw", &[("a.collapsed", "used"), ("a.profraw", "failed")]),
     ];

@@ -488,11 +488,13 @@ impl MergeReport {
                 BranchClash::Error => "the merge fails",
             };
             let example = self.clash_example.as_deref().map(|site| format!(", first {site}")).unwrap_or_default();
-            warnings.push(Warning::new(format!(
+            let text = format!(
                 "contradictory branch lists: {} at {}; {done}{example}",
                 number_of(self.clashed_lists, "list"),
                 number_of(self.clashed_sites, "site")
-            )));
+            );
+            let keeps_all = matches!(policy, BranchClash::Union | BranchClash::Keep);
+            warnings.push(if keeps_all { Warning::new(text) } else { Warning::of_loss(text) });
         }
         for (kind, count) in &self.saturated {
             warnings.push(Warning::of_loss(format!("{} of {} cut at 2^63-1", number_of(*count, "count"), kind.name())));
