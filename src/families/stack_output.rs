@@ -271,16 +271,20 @@ impl StackEncoder<'_> {
     /// Selects the samples to write, and returns the reason if there are none.
     fn select(&self, table: StackTable, losses: &mut Vec<String>) -> (StackTable, Option<NoStacks>) {
         let (selected, left_out) = table.select(&self.options.selection);
-        let nothing = selected.is_empty().then(|| NoStacks::Selected(Box::new(table)));
-        for (count, words) in [
-            (left_out.other_sources, "of other event types"),
-            (left_out.truncated, "with truncated stacks"),
-            (left_out.other_threads, "of other threads"),
+        for (count, unit, words) in [
+            (left_out.other_sources, table.unit(), "of other event types"),
+            (left_out.truncated, selected.unit(), "with truncated stacks"),
+            (left_out.other_threads, selected.unit(), "of other threads"),
         ] {
-            if count > 0 {
-                losses.push(format!("dropped {} {words}", number_of(count, "sample")));
-            }
+            let dropped = match unit {
+                _ if count == 0 => continue,
+                Some(Unit::Hits) => number_of(count, "sample"),
+                Some(unit) => format!("{count} {}", unit.word()),
+                None => "samples".to_string(),
+            };
+            losses.push(format!("dropped {dropped} {words}"));
         }
+        let nothing = selected.is_empty().then(|| NoStacks::Selected(Box::new(table)));
         (selected, nothing)
     }
 

@@ -144,7 +144,10 @@ fn stacks_of_unknown_type_and_samples_of_a_recording_are_added_up() {
     // Bytes cannot be added to samples.
     folder.write("bytes.collapsed", "# unit: bytes\nx;y 3\n");
     let lost = folder.ok("merge a.jfr bytes.collapsed -o bytes.out.collapsed");
-    assert!(lost.contains("samples of other event types"), "{lost}");
+    assert!(lost.contains("dropped samples of other event types"), "{lost}");
+    folder.write("threads.collapsed", "# unit: bytes\n[t1 tid=1];x;y 3\n[t2 tid=2];x;z 1000\n");
+    let lost = folder.ok("merge threads.collapsed --thread t1 -o t1.collapsed");
+    assert!(lost.contains("dropped 1000 bytes of other threads"), "{lost}");
 }
 
 const COUNTS: &str = "{\"version\":\"1.0.0\",\"types\":[{\"id\":0,\"name\":\"A\"},{\"id\":1,\"name\":\"void\"}],\
