@@ -122,25 +122,29 @@ pub(crate) fn class_leaves(data: &[u8]) -> (u64, u64) {
     (all, classes)
 }
 
-/// Takes `[name tid=123]` off the front; the name may hold anything.
+/// Takes `[name tid=123]` off the front; the name may hold anything. Threads without a name are called `tid=123`, as in
+/// recordings.
 pub(crate) fn split_thread(stack: &str) -> (Option<&str>, &str) {
-    if let Some(rest) = stack.strip_prefix('[') {
-        let mut from = 0;
-        while let Some(at) = rest.get(from..).and_then(|rest| rest.find(" tid=")) {
-            let at = from + at;
-            let after = &rest[at + " tid=".len()..];
-            let digits = after.bytes().take_while(u8::is_ascii_digit).count();
-            if digits > 0
-                && let Some(end) = after[digits..].strip_prefix(']')
-            {
-                match end.strip_prefix(';') {
-                    Some(frames) => return (Some(&rest[..at]), frames),
-                    None if end.is_empty() => return (Some(&rest[..at]), ""),
-                    None => {}
-                }
-            }
-            from = at + 1;
+    const ID: &str = "tid=";
+    // The number of digits, and the frames after the thread.
+    let end_of = |after_id: &str| {
+        let digits = after_id.bytes().take_while(u8::is_ascii_digit).count();
+        let end = after_id[digits..].strip_prefix(']').filter(|_| digits > 0)?;
+        let frames = if end.is_empty() { Some(end) } else { end.strip_prefix(';') };
+        frames.map(|frames| (digits, after_id.len() - frames.len()))
+    };
+    let Some(rest) = stack.strip_prefix('[') else { return (None, stack) };
+    if let Some((digits, frames)) = rest.strip_prefix(ID).and_then(end_of) {
+        return (Some(&rest[..ID.len() + digits]), &rest[ID.len() + frames..]);
+    }
+    let mut from = 0;
+    while let Some(at) = rest.get(from..).and_then(|rest| rest.find(" tid=")) {
+        let at = from + at;
+        let after = at + 1 + ID.len();
+        if let Some((_, frames)) = end_of(&rest[after..]) {
+            return (Some(&rest[..at]), &rest[after + frames..]);
         }
+        from = at + 1;
     }
     (None, stack)
 }

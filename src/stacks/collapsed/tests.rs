@@ -37,6 +37,8 @@ fn thread_names_may_hold_separators() {
         read("[poly; worker [2] tid=12];a/B.run 1\n[x tid=y] tid=3];a/B.run 2\n[unknown];a/B.run 3\n[alone tid=4] 5\n");
     assert_eq!(stacks(&table), ["1 poly; worker [2] a.B.run", "2 x tid=y] a.B.run", "3 - a.B.run < [unknown]"]);
     assert_eq!(table.observed.lines_skipped, 1);
+    let (table, _) = read("[tid=12];a/B.run 1\n[tid=x];a/B.run 2\n");
+    assert_eq!(stacks(&table), ["1 tid=12 a.B.run", "2 - a.B.run < [tid=x]"]);
 }
 
 #[test]
