@@ -224,7 +224,7 @@ pub(crate) fn text<'a>(
     dwarf.attr_string(unit, value).ok().map(|text| text.slice().to_vec())
 }
 
-/// What to do if split debug info is missing.
+/// The advice for missing split debug info.
 pub(crate) const NEEDS_SPLIT_FILES: &str =
     "keep the .dwo files where they were compiled or next to the program, or join them to PROGRAM.dwp with `llvm-dwp`";
 
