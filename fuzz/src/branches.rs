@@ -3,8 +3,8 @@
 use profbridge::Limits;
 use profbridge::input::Input;
 use profbridge::profgen::{
-    FinishOptions, ProfileOptions, Program, ProgramFiles, RawBase, ScriptOptions, finish, make_profile, read_raw,
-    read_recording, read_script, write_raw,
+    FinishOptions, ProfileOptions, Program, ProgramFiles, ProgramImages, RawBase, ScriptOptions, finish, make_profile,
+    read_raw, read_recording, read_script, write_raw,
 };
 use profbridge::sampleprof::{WriteOptions, write};
 
@@ -24,7 +24,8 @@ pub fn branches(data: &[u8]) {
     let mut options = ScriptOptions::default();
     options.allow_plain = true;
     let bytes = if program.is_empty() { PROGRAM } else { program };
-    let Ok(program) = Program::of_bytes(&files, bytes, &limits) else { return };
+    let images = ProgramImages::of_program(bytes.to_vec());
+    let Ok(program) = Program::load(&files, &images, &limits) else { return };
     let input = Input::from_bytes("recording", text.to_vec());
     let counters = match read_raw(text, &program, RawBase::Zero) {
         Ok(counters) => {

@@ -121,7 +121,8 @@ impl Merge<'_> {
         };
         files.require_package()?;
         let files = &ProgramFiles { release: self.target().target.release, ..files.clone() };
-        let program = Program::load(files, self.limits())?;
+        let images = files.open(self.limits())?;
+        let program = Program::load(files, &images, self.limits())?;
         let Sum { samples, warnings, other_programs, .. } =
             profgen::add_up(self.inputs, &program, &self.sum, self.limits())?;
         self.unused.retain(|at| other_programs.contains(at));

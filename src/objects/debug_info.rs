@@ -36,6 +36,14 @@ pub(crate) fn unable(detail: impl Into<String>) -> Error {
 
 /// The bytes of a section, inflated if they are compressed.
 pub(crate) fn contents(section: &object::Section<'_, '_>, limits: &Limits) -> Result<Vec<u8>> {
+    match contents_in_place(section, limits)? {
+        Cow::Borrowed(bytes) => memory::copied(bytes, HOLD_INPUT),
+        Cow::Owned(bytes) => Ok(bytes),
+    }
+}
+
+/// Like [`contents`], in the file if they are not compressed.
+fn contents_in_place<'d>(section: &object::Section<'d, '_>, limits: &Limits) -> Result<Cow<'d, [u8]>> {
     let damaged = |error: object::Error| {
         let name = section.name().unwrap_or("?").to_string();
         unable(format!("section {name}: {error}"))
@@ -46,10 +54,7 @@ pub(crate) fn contents(section: &object::Section<'_, '_>, limits: &Limits) -> Re
         let found = compressed.uncompressed_size;
         return Err(Error::above_limit(Some(name), "size of an inflated section", found, most));
     }
-    match compressed.decompress().map_err(damaged)? {
-        Cow::Borrowed(bytes) => memory::copied(bytes, HOLD_INPUT),
-        Cow::Owned(bytes) => Ok(bytes),
-    }
+    compressed.decompress().map_err(damaged)
 }
 
 /// The identity that a linker gave an image: the build id of ELF, the UUID of
@@ -88,13 +93,17 @@ pub(crate) fn damaged(error: gimli::Error) -> Error {
     unable(format!("debug info: {error}"))
 }
 
-/// All sections of debug info, and their byte order.
-pub(crate) fn load_sections(
-    file: &object::File<'_>,
+/// All sections of debug info, in the file unless they are compressed, and their byte order.
+pub(crate) fn load_sections<'d>(
+    file: &object::File<'d>,
     limits: &Limits,
-) -> Result<(DwarfSections<Vec<u8>>, RunTimeEndian)> {
+) -> Result<(DwarfSections<Cow<'d, [u8]>>, RunTimeEndian)> {
     let endian = if file.is_little_endian() { RunTimeEndian::Little } else { RunTimeEndian::Big };
-    Ok((DwarfSections::load(|id| section_bytes(file, id.name(), limits))?, endian))
+    let load = |id: SectionId| match file.section_by_name(id.name()) {
+        Some(section) => contents_in_place(&section, limits),
+        None => Ok(Cow::Borrowed(&[][..])),
+    };
+    Ok((DwarfSections::load(load)?, endian))
 }
 
 /// The bytes of a section, none if the file lacks it.

@@ -11,6 +11,7 @@ use super::debug_info::{Slice, damaged, load_sections, ranges_of, ranges_of_unit
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use gimli::{ArangeHeader, Dwarf, DwarfSections, EndianSlice, RunTimeEndian, Unit, constants};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -129,7 +130,7 @@ pub(crate) struct Subprograms {
 
 /// The debug info of an image.
 pub(crate) struct DebugInfo<'i> {
-    sections: DwarfSections<Vec<u8>>,
+    sections: DwarfSections<Cow<'i, [u8]>>,
     endian: RunTimeEndian,
     split: SplitDebugInfo<'i>,
     limits: Limits,
@@ -145,7 +146,7 @@ impl<'i> DebugInfo<'i> {
     ///
     /// Unable to correlate for damaged sections, and for a package that cannot be read.
     pub(crate) fn load(
-        file: &object::File<'_>,
+        file: &object::File<'i>,
         path: &'i Path,
         package: Option<&Path>,
         limits: &Limits,

@@ -251,7 +251,8 @@ pub fn convert(
     limits: &Limits,
 ) -> Result<ConvertedSamples> {
     files.require_package()?;
-    let program = Program::load(files, limits)?;
+    let images = files.open(limits)?;
+    let program = Program::load(files, &images, limits)?;
     let of_program = |error: Error| error.in_file(&files.program);
     require_functions(&program).map_err(of_program)?;
     let sum = SumOptions { contexts: contexts.is_some(), ..sum.clone() };

@@ -50,7 +50,7 @@ pub use finish::FinishOptions;
 pub use line_profile::ProfileOptions;
 pub use plain::PlainFindings;
 pub use probe_profile::ProbeFindings;
-pub use program::{LoadFindings, Program, ProgramFiles};
+pub use program::{LoadFindings, Program, ProgramFiles, ProgramImages};
 pub use program_samples::ProgramSamples;
 pub use script::{LineNotice, Notify, ReadFindings, ScriptOptions};
 

@@ -7,7 +7,7 @@ use super::names::canonical;
 use super::probes::{DESCRIPTIONS, PROBES, ProbeFilter, ProbeSections, Probes};
 use crate::bytes::Endian;
 use crate::error::{Error, ErrorKind, Result};
-use crate::input::{Access, open};
+use crate::input::{Access, InputBytes, open};
 use crate::limits::Limits;
 use crate::model::{Release, name_ref};
 use crate::objects::{self, DebugInfo, is_package};
@@ -69,6 +69,31 @@ impl ProgramFiles {
     /// The path of the file that has the debug info.
     fn symbolized(&self) -> &Path {
         self.debug.as_deref().unwrap_or(&self.program)
+    }
+
+    /// Opens the files.
+    ///
+    /// # Errors
+    ///
+    /// I/O errors with the path.
+    pub fn open(&self, limits: &Limits) -> Result<ProgramImages> {
+        let program = open(&self.program, Access::Read, limits)?;
+        let debug = self.debug.as_ref().map(|path| open(path, Access::Read, limits)).transpose()?;
+        Ok(ProgramImages { program, debug })
+    }
+}
+
+/// The contents of a program and of the file with its debug info. Sections of debug info stay in them.
+#[derive(Debug)]
+pub struct ProgramImages {
+    program: InputBytes,
+    debug: Option<InputBytes>,
+}
+
+impl ProgramImages {
+    /// The content of a program with its debug info.
+    pub fn of_program(bytes: Vec<u8>) -> Self {
+        Self { program: bytes.into(), debug: None }
     }
 }
 
@@ -139,25 +164,15 @@ impl<'f> Program<'f> {
     ///
     /// I/O errors; not an object; no executable segment; unsupported for files other than ELF and PE, and for processors
     /// other than x86 and AArch64; unable to correlate for damaged sections and debug info.
-    pub fn load(files: &'f ProgramFiles, limits: &Limits) -> Result<Self> {
-        Self::of_bytes(files, &open(&files.program, Access::Read, limits)?, limits)
-    }
-
-    /// Loads a program whose file has these bytes.
-    ///
-    /// # Errors
-    ///
-    /// As [`load`](Self::load).
-    pub fn of_bytes(files: &'f ProgramFiles, bytes: &[u8], limits: &Limits) -> Result<Self> {
+    pub fn load(files: &'f ProgramFiles, images: &'f ProgramImages, limits: &Limits) -> Result<Self> {
         let path = files.program.as_path();
         let rules = Rules::of(files.release);
         let in_program = |error: Error| error.in_file(path);
-        let file = objects::parse(bytes).map_err(in_program)?;
+        let file = objects::parse(&images.program).map_err(in_program)?;
         let (segments, first_loaded) = segments(&file).map_err(in_program)?;
         let base = segments.first().map_or(0, |segment| segment.address);
         let in_debug = |error: Error| error.in_file(files.symbolized());
-        let debug_bytes = files.debug.as_ref().map(|path| open(path, Access::Read, limits)).transpose()?;
-        let debug_file = debug_bytes.as_ref().map(|bytes| objects::parse(bytes)).transpose().map_err(in_debug)?;
+        let debug_file = images.debug.as_ref().map(|bytes| objects::parse(bytes)).transpose().map_err(in_debug)?;
         let info = debug_file.as_ref().unwrap_or(&file);
         let debug = DebugInfo::load(info, files.symbolized(), files.package.as_deref(), limits).map_err(in_debug)?;
         let subprograms = debug.subprograms().map_err(in_debug)?;

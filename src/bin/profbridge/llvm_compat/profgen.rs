@@ -57,7 +57,8 @@ fn generate(parsed: &Parsed, release: Release) -> Result<(), Failure> {
     }
     let limits = Limits::default();
     let files = program_files(parsed, release);
-    let program = Program::load(&files, &limits).map_err(|error| loading_failure(&error))?;
+    let images = files.open(&limits).map_err(|error| loading_failure(&error))?;
+    let program = Program::load(&files, &images, &limits).map_err(|error| loading_failure(&error))?;
     warnings::loading(&program.findings());
     let mut options = ProfileOptions::default();
     options.fill_zero = parsed.is_on("fill-zero-for-all-funcs");
