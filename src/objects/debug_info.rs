@@ -209,6 +209,19 @@ pub(crate) fn find_attribute<'a>(
     None
 }
 
+/// Returns the linkage name of a function, otherwise its plain name.
+pub(crate) fn function_name<'a>(
+    dwarf: &Dwarf<Slice<'a>>,
+    units: &[Unit<Slice<'a>>],
+    place: EntryPlace,
+) -> Option<Slice<'a>> {
+    let find = |names| find_attribute(units, place, names);
+    // DWARF 3 has the second attribute.
+    let linkage = find(&[constants::DW_AT_linkage_name, constants::DW_AT_MIPS_linkage_name]);
+    let (value, unit) = linkage.or_else(|| find(&[constants::DW_AT_name]))?;
+    dwarf.attr_string(&units[unit], value).ok()
+}
+
 /// Returns the entry that a link in a unit leads to.
 fn linked(units: &[Unit<Slice<'_>>], at: usize, link: AttributeValue<Slice<'_>>) -> Option<EntryPlace> {
     match link {

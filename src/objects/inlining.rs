@@ -6,8 +6,9 @@
 //! declaration and the column of the call, which frames of memory profiles need.
 
 use super::debug_info::SplitDebugInfo;
-use super::debug_info::{EntryPlace, LineTable, Place as SourcePlace, file_name, find_attribute, offset_of};
+use super::debug_info::{EntryPlace, LineTable, Place as SourcePlace, file_name, find_attribute};
 use super::debug_info::{Slice, damaged, load_sections, ranges_of, ranges_of_unit, unable};
+use super::debug_info::{function_name, offset_of};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use gimli::{ArangeHeader, Dwarf, DwarfSections, EndianSlice, RunTimeEndian, Unit, constants};
@@ -575,13 +576,9 @@ impl<'u, 'a> Functions<'u, 'a> {
         if let Some(known) = self.declarations.get(&place) {
             return known.clone();
         }
-        let find = |names: &[gimli::DwAt]| find_attribute(self.units, place, names);
-        let linkage = find(&[constants::DW_AT_linkage_name, constants::DW_AT_MIPS_linkage_name]);
-        let name = linkage
-            .or_else(|| find(&[constants::DW_AT_name]))
-            .and_then(|(value, unit)| self.dwarf.attr_string(&self.units[unit], value).ok());
-        let line = find(&[constants::DW_AT_decl_line]).and_then(|(value, _)| value.udata_value()).unwrap_or(0) as u32;
-        let name = name.map(|name| {
+        let line = find_attribute(self.units, place, &[constants::DW_AT_decl_line]);
+        let line = line.and_then(|(value, _)| value.udata_value()).unwrap_or(0) as u32;
+        let name = function_name(self.dwarf, self.units, place).map(|name| {
             self.names.get(name.slice()).cloned().unwrap_or_else(|| {
                 let name: Arc<[u8]> = name.slice().into();
                 self.names.insert(Arc::clone(&name));

@@ -7,6 +7,7 @@
 mod debug_info;
 mod inlining;
 
+pub(crate) use debug_info::function_name;
 pub(crate) use debug_info::{Entry, Slice, attribute, damaged, find_attribute, load_sections, ranges_of, text};
 pub(crate) use debug_info::{ExecutableSegment, build_id, contents, executable_segments, is_64, parse, unable};
 pub(crate) use debug_info::{NEEDS_SPLIT_FILES, SplitDebugInfo, is_package};

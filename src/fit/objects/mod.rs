@@ -9,7 +9,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use crate::model::{ProfileKind, Release, SymbolTable};
 use crate::objects::{
-    self, Entry, NEEDS_SPLIT_FILES, Slice, SplitDebugInfo, contents, damaged, find_attribute, load_sections, ranges_of,
+    self, Entry, NEEDS_SPLIT_FILES, Slice, SplitDebugInfo, contents, damaged, find_attribute, function_name,
+    load_sections, ranges_of,
 };
 use crate::raw::correlate::{CorrelationKind, Image};
 use gimli::{Dwarf, EndianSlice, Unit, constants};
@@ -280,11 +281,7 @@ impl<'a> UnitEntries<'_, 'a> {
 
     /// Returns the linkage name of a function, or its only name.
     fn name(self, entry: &Entry<'a>) -> Option<Vec<u8>> {
-        let find = |names| find_attribute(self.units, (self.at, entry.offset()), names);
-        // DWARF 3 has the second name.
-        let linkage = find(&[constants::DW_AT_linkage_name, constants::DW_AT_MIPS_linkage_name]);
-        let (value, unit) = linkage.or_else(|| find(&[constants::DW_AT_name]))?;
-        let name = self.dwarf.attr_string(&self.units[unit], value).ok()?;
+        let name = function_name(self.dwarf, self.units, (self.at, entry.offset()))?;
         Some(name.slice().to_vec())
     }
 }
