@@ -4,10 +4,10 @@
 //! them, and where the program's data was mapped.
 
 use super::counters::VtableAccesses;
-use super::program::{Program, ProgramFiles};
+use super::program::{Program, ProgramImages};
 use super::script::{Lines, MappingLine, Patterns};
 use crate::error::{Error, Result};
-use crate::input::{Access, Input, open};
+use crate::input::Input;
 use crate::limits::Limits;
 use crate::objects;
 use object::elf::{PF_X, PT_LOAD, SHF_ALLOC};
@@ -28,19 +28,15 @@ const SAMPLE: &str = r"(?-u)PERF_RECORD_SAMPLE\([A-Za-z]+, 0x[0-9a-fA-F]+\): ([0
 /// The errors of the input and of the program; malformed for mappings that overlap, and for numbers that are too large.
 pub(super) fn read(
     input: &Input,
-    files: &ProgramFiles,
+    images: &ProgramImages,
     program: &Program<'_>,
     loaded_at: u64,
     process: Option<i64>,
     limits: &Limits,
 ) -> Result<VtableAccesses> {
-    let path = files.debug.as_deref().unwrap_or(&files.program);
-    let symbolized = open(path, Access::Read, limits)?;
-    let symbols = Symbols::of(&objects::parse(&symbolized)?);
-    let mut data = Data {
-        segments: data_segments(&objects::parse(&open(&files.program, Access::Read, limits)?)?),
-        mappings: BTreeMap::new(),
-    };
+    let symbols = Symbols::of(&objects::parse(images.symbolized())?);
+    let segments = data_segments(&objects::parse(&images.program)?);
+    let mut data = Data { segments, mappings: BTreeMap::new() };
     let compile = |pattern: &str| Regex::new(pattern).map_err(|error| Error::malformed(error.to_string()));
     let (patterns, samples) = (Patterns::new()?, compile(SAMPLE)?);
     let mut accesses = VtableAccesses::new();

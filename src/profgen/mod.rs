@@ -143,7 +143,7 @@ impl Samples {
     pub fn add_data_accesses(
         &mut self,
         input: &Input,
-        files: &ProgramFiles,
+        images: &ProgramImages,
         program: &Program<'_>,
         process: Option<i64>,
         limits: &Limits,
@@ -154,7 +154,7 @@ impl Samples {
             let detail = "accesses of vtables have no place in profiles with calling contexts or pseudo-probes";
             return Err(Error::usage(detail).with_llvm_message(LLVM));
         }
-        self.counters.vtables = data_accesses::read(input, files, program, self.loaded_at, process, limits)?;
+        self.counters.vtables = data_accesses::read(input, images, program, self.loaded_at, process, limits)?;
         Ok(())
     }
 }

@@ -86,7 +86,7 @@ impl ProgramFiles {
 /// The contents of a program and of the file with its debug info. Sections of debug info stay in them.
 #[derive(Debug)]
 pub struct ProgramImages {
-    program: InputBytes,
+    pub(super) program: InputBytes,
     debug: Option<InputBytes>,
 }
 
@@ -94,6 +94,11 @@ impl ProgramImages {
     /// The content of a program with its debug info.
     pub fn of_program(bytes: Vec<u8>) -> Self {
         Self { program: bytes.into(), debug: None }
+    }
+
+    /// The content of the file that has the debug info.
+    pub(super) fn symbolized(&self) -> &[u8] {
+        self.debug.as_ref().unwrap_or(&self.program)
     }
 }
 
@@ -194,7 +199,7 @@ impl<'f> Program<'f> {
             true => None,
             false => probe_sections(&file, limits).map_err(in_program)?,
         };
-        // Older releases know only functions of debug info; a program without it has no profile then.
+        // Older releases have only the functions of debug info, and no profile of a program without it.
         let adds_symbols =
             !files.ignore_symbol_functions && (rules.adds_functions_of_symbols() || functions.is_empty());
         if probe_sections.is_some() && adds_symbols {

@@ -111,7 +111,7 @@ pub struct ScriptOptions {
     pub is_kernel: bool,
     /// Whether the samples of other builds of the program count. Only binary recordings know the build.
     pub any_build: bool,
-    /// Whether samples without branch records count if no sample has them. Only for binary recordings.
+    /// Whether samples without branch records count if no sample has them.
     pub allow_plain: bool,
     /// Whether other fields can be in front of the branch records, as in the output of `perf script -F +brstack`.
     pub other_fields: bool,

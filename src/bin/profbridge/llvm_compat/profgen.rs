@@ -8,8 +8,8 @@ use super::{messages, profgen_warnings as warnings};
 use profbridge::input::{self, Access, Input, InputBytes};
 use profbridge::instr::Release;
 use profbridge::profgen::{
-    self, ChainSamples, ContextCounters, ContextOptions, FinishOptions, ProfileOptions, Program, ProgramFiles, RawBase,
-    Samples, ScriptOptions,
+    self, ChainSamples, ContextCounters, ContextOptions, FinishOptions, ProfileOptions, Program, ProgramFiles,
+    ProgramImages, RawBase, Samples, ScriptOptions,
 };
 use profbridge::sampleprof::{self, Encoding, ReadOptions, SampleProfile, WriteOptions};
 use profbridge::{Compat, Error, ErrorKind, Limits};
@@ -64,7 +64,7 @@ fn generate(parsed: &Parsed, release: Release) -> Result<(), Failure> {
     options.fill_zero = parsed.is_on("fill-zero-for-all-funcs");
     options.update_totals = parsed.is_on("update-total-samples");
     let (counters, chains) = match kind {
-        "perfscript" => gathered(parsed, script(parsed, &path, &program)?, &files, &program)?,
+        "perfscript" => gathered(parsed, script(parsed, &path, &program)?, &images, &program)?,
         "unsymbolized-profile" => {
             let text = read(&path)?;
             if profgen::has_raw_contexts(&text) {
@@ -84,7 +84,7 @@ fn generate(parsed: &Parsed, release: Release) -> Result<(), Failure> {
             let made = profgen::finish_context_profile(&program, profile, &contexts, &limits);
             return finish(parsed, &program, made.map_err(without_path)?, false);
         }
-        _ => gathered(parsed, recording(parsed, &path, &program, &limits)?, &files, &program)?,
+        _ => gathered(parsed, recording(parsed, &path, &program, &limits)?, &images, &program)?,
     };
     if let Some(chains) = chains {
         return contexts(parsed, &program, &chains, &options, &limits);
@@ -253,7 +253,7 @@ fn script_options(parsed: &Parsed) -> ScriptOptions {
 fn gathered(
     parsed: &Parsed,
     mut samples: Samples,
-    files: &ProgramFiles,
+    images: &ProgramImages,
     program: &Program<'_>,
 ) -> Result<Gathered, Failure> {
     warnings::samples(&samples.read, samples.runs.as_ref(), &samples.details);
@@ -263,7 +263,7 @@ fn gathered(
         }
         let process = parsed.value("pid").and_then(signed);
         let input = Input::argument(&path);
-        samples.add_data_accesses(&input, files, program, process, &Limits::default()).map_err(without_path)?;
+        samples.add_data_accesses(&input, images, program, process, &Limits::default()).map_err(without_path)?;
     }
     Ok((samples.counters, samples.chains))
 }
