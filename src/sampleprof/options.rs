@@ -329,7 +329,7 @@ impl Rules {
         self.release.0 >= 15
     }
 
-    /// In profiles of recordings, functions have their names in debug info. Before, they were those of the source.
+    /// In profiles of recordings, functions have their names in debug info. Before, without the suffixes of copies.
     pub(crate) fn keeps_names_of_copies(self) -> bool {
         self.release.0 >= 17
     }
