@@ -315,14 +315,15 @@ fn measured(table: &StackTable, total: u128) -> Vec<String> {
         }),
         "have no bytecode index at the leaf",
     );
-    // Flight Recorder does not walk stacks by frame pointers.
+    // Neither Flight Recorder nor the counters of an iprof walk stacks by frame pointers.
+    let walks_frames = !table.observed.sources.iter().any(|source| source.starts_with("iprof"));
     let single = hits(&|sample| {
         table.depth(sample.key.stack) == 1
             && leaf(sample).kind != FrameKind::Kernel
             && sample.key.source == SampleSource::Unknown
     });
     // Nor do profilers of allocations.
-    if table.unit() == Some(Unit::Hits) && percent(single, total) >= BROKEN_STACKS {
+    if walks_frames && table.unit() == Some(Unit::Hits) && percent(single, total) >= BROKEN_STACKS {
         add(
             single,
             match table.has_java() {

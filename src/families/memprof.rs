@@ -70,7 +70,8 @@ impl Commands for MemProf {
     }
 }
 
-/// Merges the memory profiles of inputs in order. The profile of the report has the other data of the inputs, which a
+/// Merges the memory profiles of inputs in order. The records are sorted, so that partial merges give the same document.
+/// The profile of the report has the other data of the inputs, which a
 /// memory profile cannot store.
 ///
 /// # Errors
@@ -82,17 +83,21 @@ pub fn merge_memory_files(
     options: &MergeOptions,
     progress: OnProgress<'_>,
 ) -> Result<(MemoryProfile, MergeReport)> {
-    let (memory, report) = match inputs.iter().any(Input::is_partial) {
+    let (memory, mut report) = match inputs.iter().any(Input::is_partial) {
         true => finish_memory(&merge_partially(inputs, options, progress)?, options)?,
         false => merge_memory(inputs, options, progress)?,
     };
     report.verdict(options)?;
     let are_empty = report.inputs.iter().all(|input| matches!(input.outcome, InputOutcome::Empty));
     let mut memory = match memory {
-        Some(memory) => memory.profile,
+        Some(memory) => {
+            report.memprof_losses = memory.losses();
+            memory.profile
+        }
         None if are_empty => MemoryProfile::default(),
         None => return Err(Error::usage("the inputs have no memory profile")),
     };
+    memory.sort_records();
     for function in report.profile.functions.iter() {
         let name = memprof::canonical_name(function.name());
         memory.names.entry(memprof::guid(name)).or_insert_with(|| name.to_vec());

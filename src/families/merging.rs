@@ -170,9 +170,10 @@ fn merge_memory(inputs: &[Input], settings: &MergeSettings, progress: OnProgress
     let (profile, mut report) = merge_memory_files(inputs, &settings.options.instr, progress)?;
     let dropped_functions = report.profile.functions.len();
     let shares_nothing = report.memory_shares_nothing;
+    let unconverted = std::mem::take(&mut report.memprof_losses);
     let inputs = MergedInputs::take(&mut report);
     let profile = MergedProfile::MemProf { profile, dropped_functions };
-    Ok(Merged { shares_nothing, ..Merged::new(profile, inputs) })
+    Ok(Merged { shares_nothing, unconverted, ..Merged::new(profile, inputs) })
 }
 
 fn merge_samples(inputs: &[Input], settings: &MergeSettings, progress: OnProgress<'_>) -> Result<Merged, MergeFailure> {
@@ -235,11 +236,10 @@ fn merge_stacks(inputs: &[Input], settings: &MergeSettings, progress: OnProgress
     let is_partial = settings.partial.is_some();
     let encoder = StackEncoder { options: &settings.write.stacks, output: &settings.output, is_partial };
     let to_pprof = settings.write.stacks.format == StackOutput::Pprof;
-    let merged = if to_pprof && are_pprof(all) && settings.takes_all_stacks() {
-        let encode = |(mut profile, report): (pprof::Profile, pprof::MergeReport)| {
-            profile.keep_chosen(&options.read.value)?;
-            encoder.pprof(&profile, report.warnings())
-        };
+    let keeps_all = !settings.selects_events() && settings.write.stacks.reference.is_empty();
+    let merged = if to_pprof && keeps_all && are_pprof(all) {
+        let encode =
+            |(profile, report): (pprof::Profile, pprof::MergeReport)| encoder.merged_pprof(profile, report.warnings());
         encoded(merge_pprof(all, &options, progress)?, encode)?
     } else {
         encoded(merge_tables(all, &options, progress)?, |table| encoder.table(table))?

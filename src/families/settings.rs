@@ -1,7 +1,7 @@
 //! The settings of a merge of files of any family.
 
 use crate::bytes::Encoding as RawEncoding;
-use crate::call_chains::{SampleSource, Selection};
+use crate::call_chains::SampleSource;
 use crate::driver::output_form::OutputForm;
 use crate::families::partial::PartialOptions;
 use crate::families::plan::StackOutput;
@@ -114,11 +114,9 @@ impl MergeSettings {
         StackMergeOptions { read: self.stack_options(), ..self.options.stacks.clone() }
     }
 
-    /// Returns true if all stacks of the inputs are written.
-    pub(super) fn takes_all_stacks(&self) -> bool {
+    /// Returns true if only some events of recordings are written.
+    pub(super) fn selects_events(&self) -> bool {
         let read = &self.options.stacks.read;
-        self.write.stacks.selection == Selection::default()
-            && read.recording.from.is_none()
-            && read.recording.to.is_none()
+        !self.write.stacks.selection.sources.is_empty() || read.recording.from.is_some() || read.recording.to.is_some()
     }
 }

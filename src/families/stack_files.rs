@@ -1,7 +1,7 @@
 //! Sampled stacks from any number of inputs of any kind.
 
 use crate::bridge::stacks::{IprofHits, add_reference, stacks_from_iprof};
-use crate::call_chains::{Frame, Function, Selection, StackTable, Unit};
+use crate::call_chains::{Frame, Function, SampleSource, Selection, StackTable, Unit};
 use crate::cancel::Cancel;
 use crate::driver::{
     self, Facts, FactsRequest, FailedMerge, FailureMode, InputOutcome, InputReport, InputTurn, Merge, MergeJob, Merged,
@@ -96,8 +96,13 @@ pub(crate) fn choose_unit(mut units: [Unit; 2]) -> Hint {
 ///
 /// # Errors
 ///
-/// Usage if they have different units.
+/// Usage if they have different units, or measure the same allocations twice.
 pub fn unit_of(selected: &StackTable) -> Result<Unit> {
+    let sources: Vec<SampleSource> = selected.hits_by_source().into_iter().map(|(source, _)| source).collect();
+    if [SampleSource::Allocation, SampleSource::Tlab].iter().all(|source| sources.contains(source)) {
+        let detail = "allocation and tlab events measure the same allocations, which would be counted twice";
+        return Err(Error::usage(detail).with_hint("choose one of the two event types"));
+    }
     selected.unit().ok_or_else(|| {
         let there = selected.hits_by_source();
         let units = selected.observed.units.iter().filter(|(source, _)| there.iter().any(|(of, _)| of == source));
@@ -572,5 +577,27 @@ impl Merge for TableMerge<'_> {
 
     fn finish(self, merger: Self::Merger) -> Result<Self::Merger> {
         Ok(merger)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::call_chains::{Certainty, FrameKind, SampleKey};
+
+    #[test]
+    fn two_measurements_of_the_same_allocations_are_not_added() {
+        let mut table = StackTable::new();
+        let function = table.intern_symbol("main");
+        let frame = table.intern_frame(Frame { function, bci: None, line: None, kind: FrameKind::Unknown });
+        let stack = table.push_frame(None, frame);
+        let mut add = |source| {
+            table.add(SampleKey { stack, thread: None, source, certainty: Certainty::Unknown, truncated: false }, 8);
+            table.observed.add_unit(source, Unit::Bytes);
+            unit_of(&table)
+        };
+        assert_eq!(add(SampleSource::Allocation).unwrap(), Unit::Bytes);
+        let error = add(SampleSource::Tlab).unwrap_err();
+        assert!(error.to_string().contains("would be counted twice"), "{error}");
     }
 }

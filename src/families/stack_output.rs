@@ -13,7 +13,7 @@ use crate::hint::Hint;
 use crate::iprof::{self, Document};
 use crate::limits::Limits;
 use crate::stacks::classes::Overload;
-use crate::stacks::collapsed::{self, CollapsedOptions, write_collapsed};
+use crate::stacks::collapsed::{self, CollapsedOptions, collapse};
 use crate::stacks::pprof::{self, ValueChoice, from_table, judge_for_go};
 use std::path::{Path, PathBuf};
 
@@ -170,6 +170,10 @@ impl StackEncoder<'_> {
             let entries = if count == 1 { "entry" } else { "entries" };
             losses.push(format!("dropped {count} {entries} of other sections of iprof files, which are not samples"));
         }
+        if table.observed.samples_without_stack > 0 {
+            let samples = number_of(table.observed.samples_without_stack, "sample");
+            losses.push(format!("dropped {samples} without a stack"));
+        }
         if table.saturated() > 0 && self.options.format != StackOutput::Iprof {
             losses.push(format!("{} stopped at 2^63-1", number_of(table.saturated(), "sum")));
         }
@@ -189,8 +193,27 @@ impl StackEncoder<'_> {
         Ok(encoded)
     }
 
+    /// Selects and encodes merged pprof profiles, without the detour of a table, which has fewer data.
+    pub(super) fn merged_pprof(&self, mut profile: pprof::Profile, mut losses: Vec<String>) -> Result<EncodedStacks> {
+        profile.keep_chosen(&self.options.value)?;
+        let Some(thread) = &self.options.selection.thread else { return self.pprof(&profile, losses) };
+        let kept = profile.samples_of_thread(thread);
+        let dropped = profile.samples.len() - kept.len();
+        if dropped > 0 {
+            losses.push(format!("dropped {} of other threads", number_of(dropped as u64, "stack")));
+        }
+        let all = std::mem::replace(&mut profile.samples, kept);
+        let encoded = self.pprof(&profile, losses)?;
+        if !profile.samples.is_empty() || all.is_empty() {
+            return Ok(encoded);
+        }
+        let mut table = StackTable::new();
+        pprof::add_to_table(&pprof::Profile { samples: all, ..profile }, &self.options.value, &mut table)?;
+        Ok(EncodedStacks { nothing: Some(NoStacks::Selected(Box::new(table))), ..encoded })
+    }
+
     /// Encodes a pprof profile.
-    pub(super) fn pprof(&self, profile: &pprof::Profile, mut losses: Vec<String>) -> Result<EncodedStacks> {
+    fn pprof(&self, profile: &pprof::Profile, mut losses: Vec<String>) -> Result<EncodedStacks> {
         let is_plain = !self.is_partial && self.output.extension().is_some_and(|extension| extension == "pb");
         let encode = |bytes: Vec<u8>| compress_for(bytes, self.output, (!is_plain).then_some(Compression::Gzip));
         let wanted = self.options.max_stacks.unwrap_or(usize::MAX).min(profile.samples.len());
@@ -214,7 +237,8 @@ impl StackEncoder<'_> {
             let all = number_of(profile.samples.len() as u64, "stack");
             losses.push(format!("dropped {left_out} of {all}, those with the lowest values"));
         }
-        if !self.is_partial && self.output.extension().is_some_and(|extension| extension == "pgo") {
+        let is_for_go = !self.is_partial && self.output.extension().is_some_and(|extension| extension == "pgo");
+        if is_for_go && stacks > 0 {
             refuse_for_go(&kept).map_err(|error| error.in_file(self.output))?;
         }
         let nothing = (stacks == 0).then_some(NoStacks::Trimmed);
@@ -291,11 +315,8 @@ impl StackEncoder<'_> {
     fn collapsed(&self, table: StackTable, mut losses: Vec<String>) -> Result<EncodedStacks> {
         let (selected, nothing) = self.select(table, &mut losses);
         let unit = unit_of(&selected)?;
-        let (text, joined) = write_collapsed(&selected, &self.options.collapsed);
-        if joined > 0 {
-            let stacks = number_of(joined, "stack");
-            losses.push(format!("merged {stacks} with others that differ only in data that is not written"));
-        }
+        let (text, lost) = collapse(&selected, &self.options.collapsed);
+        losses.extend(lost.words());
         let stacks = text.lines().count();
         // Other readers skip the comment; fractions say themselves that they are millionths.
         let bytes = match unit {

@@ -50,7 +50,9 @@ impl MemProfOptions {
             }
             return Ok((profile, Vec::new()));
         };
-        let (section, losses) = self.encode(memory, release, compat)?;
+        let mut losses = memory.losses();
+        let (section, unwritten) = self.encode(memory, release, compat)?;
+        losses.extend(unwritten);
         profile.memprof = Some(section);
         Ok((profile, losses))
     }

@@ -6,11 +6,11 @@
 
 use crate::compat::Compat;
 use crate::error::{Result, WithWarnings};
-use crate::memprof::fields::Schema;
+use crate::memprof::fields::{Field, Schema, Sum};
 use crate::memprof::model::StackHandle;
 use crate::memprof::model::{AllocSite, CallSite, MemProfRecord, MemoryProfile};
 use crate::memprof::model::{DataAccessProfile, DataSymbol};
-use crate::model::MemProfSection;
+use crate::model::{Loss, LossKind, MemProfSection};
 use std::collections::{HashMap, HashSet};
 
 /// The source of a memory profile.
@@ -43,6 +43,8 @@ pub struct Merger {
     carried: Option<MemProfSection>,
     /// Fields that at least one indexed input has.
     stored: Schema,
+    /// Whether an input was multiplied.
+    is_weighted: bool,
     /// The positions of sites in the merged profile, if there is more than one input.
     places: Places,
     /// The number of inputs with functions, and the sum of their function counts.
@@ -67,6 +69,26 @@ pub struct MergedMemory {
     pub carried: Option<MemProfSection>,
     /// Fields that at least one indexed input has.
     pub stored: Schema,
+    /// Sums that reached the maximum of their field.
+    pub(crate) saturated: u64,
+}
+
+impl MergedMemory {
+    /// Returns the parts of the sums that have no place in the profile.
+    pub(crate) fn losses(&self) -> Vec<Loss> {
+        match self.saturated {
+            0 => Vec::new(),
+            sums => vec![Loss::new(LossKind::SaturatedMemProfSums, sums)],
+        }
+    }
+}
+
+/// Returns the number of sums that reached the maximum of their field.
+fn count_saturated(profile: &MemoryProfile) -> u64 {
+    let sums = || Field::all().filter(|field| field.sum() == Sum::Add);
+    let at_maximum =
+        |site: &AllocSite| sums().filter(|field| site.info.value(*field) == Field::max(*field)).count() as u64;
+    profile.alloc_sites().map(at_maximum).sum()
 }
 
 impl Merger {
@@ -92,6 +114,7 @@ impl Merger {
     /// Like [`add`](Self::add), without a copy of the profile, and with its source.
     pub fn add_owned(&mut self, mut profile: MemoryProfile, source: Source, weight: u64) {
         let weight = weight.max(1);
+        self.is_weighted |= weight != 1;
         if self.compat.is_llvm() {
             self.add_as_llvm(profile, &source);
             return;
@@ -241,7 +264,14 @@ impl Merger {
     /// Returns the merged profile with its section, or `None` without inputs.
     #[doc(hidden)]
     pub fn into_merged(self) -> Option<MergedMemory> {
-        (self.inputs != 0).then_some(MergedMemory { profile: self.sum, carried: self.carried, stored: self.stored })
+        let is_sum = !self.compat.is_llvm() && (self.inputs > 1 || self.is_weighted);
+        let saturated = if is_sum { count_saturated(&self.sum) } else { 0 };
+        (self.inputs != 0).then_some(MergedMemory {
+            profile: self.sum,
+            carried: self.carried,
+            stored: self.stored,
+            saturated,
+        })
     }
 }
 

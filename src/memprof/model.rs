@@ -113,6 +113,13 @@ impl MemoryProfile {
         at
     }
 
+    /// Sorts the records by the ids of their functions. Formats have different orders.
+    pub(crate) fn sort_records(&mut self) {
+        self.records.sort_by_key(|record| record.function);
+        let order = self.records.iter().enumerate().map(|(at, record)| (record.function, at));
+        self.by_function = order.collect();
+    }
+
     /// Returns all records, mutable.
     pub(super) fn records_mut(&mut self) -> &mut [MemProfRecord] {
         &mut self.records

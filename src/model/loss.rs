@@ -36,6 +36,8 @@ pub enum LossKind {
     MemProfDataRecords,
     /// Fields of a memory profile's allocations that are not written.
     MemProfFields,
+    /// Sums of a memory profile that are limited to the maximum of their field.
+    SaturatedMemProfSums,
     /// Names of vtables.
     VTableNames,
     /// A variant bit that the release does not know.
@@ -124,6 +126,10 @@ impl LossKind {
                 ("record of static data of a memory profile", "records of static data of a memory profile")
             }
             Self::MemProfFields => ("field of the memory profile", "fields of the memory profile"),
+            Self::SaturatedMemProfSums => (
+                "part of a sum above the maximum of its field of the memory profile",
+                "parts of sums above the maximum of their fields of the memory profile",
+            ),
             Self::TraceWeights => ("weight of a trace", "weights of traces"),
             Self::VTableNames => ("vtable name", "vtable names"),
             Self::KindBits => ("property of the profile", "properties of the profile"),

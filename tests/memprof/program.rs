@@ -39,12 +39,14 @@ fn a_partial_merge_becomes_a_yaml_document() {
         let (_, errors, code) = profbridge(&[&["merge"], arguments].concat());
         assert_eq!(code, Some(0), "{errors}");
     };
-    let inputs = [path("plain", "v4.profdata"), path("no-pie", "yaml")];
-    for (number, input) in inputs.iter().enumerate() {
-        merge(&["--partial", input, "-o", &at(&format!("{number}.part"))]);
+    let inputs = ["v4.profdata", "yaml", "memprofraw"].map(|extension| path("plain", extension));
+    let binary = format!("--profiled-binary={}", path("plain", "binary"));
+    let parts: Vec<String> = (0..inputs.len()).map(|number| at(&format!("{number}.part"))).collect();
+    for (part, input) in parts.iter().zip(&inputs) {
+        merge(&["--partial", input, &binary, "-o", part]);
     }
-    merge(&[&at("0.part"), &at("1.part"), "-o", &at("of-parts.yaml")]);
-    merge(&[&inputs[0], &inputs[1], "-o", &at("of-files.yaml")]);
+    merge(&[&parts[0], &parts[1], &parts[2], "-o", &at("of-parts.yaml")]);
+    merge(&[&inputs[0], &inputs[1], &inputs[2], &binary, "-o", &at("of-files.yaml")]);
     let read = |name: &str| std::fs::read_to_string(at(name)).unwrap();
     assert_eq!(read("of-parts.yaml"), read("of-files.yaml"));
 }
@@ -170,4 +172,22 @@ fn pictures_show_bytes_or_allocations_by_call_stack() {
         assert!(code == Some(1) && errors.contains(reason), "{errors}");
     }
     assert!(!output.exists());
+}
+
+#[test]
+fn sums_at_the_maximum_of_their_field_are_losses() {
+    let temporary = tempfile::tempdir().unwrap();
+    let at = |name: &str| temporary.path().join(name).to_str().unwrap().to_string();
+    std::fs::write(at("in.yaml"), SITES).unwrap();
+    let weighted = format!("--weighted-input=4000000000,{}", at("in.yaml"));
+    // Numbers of allocations have 32 bits.
+    for output in ["out.yaml", "out.profdata"] {
+        let (_, errors, code) = profbridge(&["merge", &weighted, "-o", &at(output)]);
+        assert_eq!(code, Some(0), "{errors}");
+        assert!(errors.contains("parts of sums above the maximum of their fields of the memory profile"), "{errors}");
+        let (_, errors, code) = profbridge(&["merge", "--strict", &weighted, "-o", &at("strict.yaml")]);
+        assert_eq!(code, Some(1), "{errors}");
+    }
+    let (_, errors, _) = profbridge(&["merge", &at("in.yaml"), &at("in.yaml"), "-o", &at("twice.yaml")]);
+    assert!(!errors.contains("maximum"), "{errors}");
 }

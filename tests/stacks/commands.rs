@@ -104,6 +104,46 @@ fn descriptors_come_from_class_files_jars_and_profiles() {
 }
 
 #[test]
+fn collapsed_text_reports_the_data_that_it_does_not_have() {
+    let folder = Folder::new("convert-collapsed-losses");
+    folder.write("in.collapsed", "[main tid=1];a/B.run_[j];sys_read_[k] 3\n[other tid=2];a/B.run_[i] 2\n");
+    let losses = folder.ok("convert in.collapsed -o out.collapsed");
+    assert!(losses.contains("dropped the names of 2 threads (see --threads)"), "{losses}");
+    assert!(losses.contains("dropped the types (interpreted, compiled, inlined) of 2 frames"), "{losses}");
+    assert_eq!(folder.read("out.collapsed"), "a/B.run@-5 2\na/B.run@-5;sys_read_[k] 3\n");
+    let losses = folder.ok("convert in.collapsed --threads -o threads.collapsed");
+    assert!(!losses.contains("the names of"), "{losses}");
+    assert!(folder.fails(1, "convert in.collapsed --strict -o strict.collapsed").contains("the names of 2 threads"));
+    // Marks of the kernel are written, so nothing is lost.
+    folder.write("kernel.collapsed", "main;sys_read_[k] 3\n");
+    folder.ok("convert kernel.collapsed --strict -o again.collapsed");
+    assert_eq!(folder.read("kernel.collapsed"), folder.read("again.collapsed"));
+}
+
+#[test]
+fn options_for_formats_that_no_input_has_are_rejected() {
+    let folder = Folder::new("stack-options");
+    folder.write("a.collapsed", "main;run 3\n").write("b.collapsed", "main;run 4\n");
+    folder.ok("convert a.collapsed -o a.pprof");
+    for (arguments, said) in [
+        ("convert a.collapsed --weight count -o x.pprof", "--weight is for recordings of Flight Recorder"),
+        ("merge a.pprof --call-counts -o x.pprof", "--call-counts is for iprof files"),
+        ("show a.pprof --perf-raw", "--perf-raw is for text"),
+        ("report a.pprof --stacks folded -o x.html", "--stacks is for text"),
+        ("flamegraph a.collapsed --symfs . -o x.svg", "--symfs is for recordings of perf"),
+        ("diff a.collapsed b.collapsed --call-counts", "--call-counts is for iprof files"),
+        ("overlap a.collapsed b.collapsed --weight time", "--weight is for recordings of Flight Recorder"),
+        ("show a.pprof --only-sites hot", "--only-sites is for memory profiles"),
+        ("convert a.pprof --reference none.jar -o x.pprof", "No such file or directory"),
+    ] {
+        let error = folder.fails(2, arguments);
+        assert!(error.contains(said), "{arguments}: {error}");
+    }
+    let warnings = folder.ok("convert a.collapsed a.pprof --sample-type samples -o both.pprof");
+    assert!(warnings.contains("a.collapsed: the text has no event types to choose from"), "{warnings}");
+}
+
+#[test]
 fn losses_are_errors_when_asked_and_leave_no_file() {
     let folder = Folder::new("convert-strict");
     folder.write("names.collapsed", "a/B.main;memcpy 7\n");

@@ -3,6 +3,7 @@
 use crate::console::{self, write_output};
 use crate::demangled::DemangleArgs;
 use crate::documents::{self, Described, FileJson};
+use crate::validate::{existing_path, options_of, refuse};
 use clap::{Args, ValueEnum};
 use profbridge::families::memory::{AllocationUnit, MemoryOptions};
 use profbridge::input::Input;
@@ -21,7 +22,7 @@ use std::sync::Arc;
 #[command(next_help_heading = "Memory profiles")]
 pub(crate) struct ProgramArgs {
     /// The program that wrote raw memory profiles, with debug info; repeat it for several programs
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = existing_path())]
     profiled_binary: Vec<PathBuf>,
 }
 
@@ -96,7 +97,7 @@ pub(crate) struct ShowMemoryArgs {
     #[arg(long)]
     memory: bool,
     /// Print everything as YAML, as `llvm-profdata show --memory` does
-    #[arg(long, conflicts_with_all = ["json", "demangle"])]
+    #[arg(long, conflicts_with_all = ["json", "demangle", "sort_sites", "only_sites"])]
     yaml: bool,
     /// Sort allocation sites by this value
     #[arg(long, value_enum, value_name = "BY", default_value = "bytes")]
@@ -131,6 +132,11 @@ enum ClassArg {
 }
 
 impl ShowMemoryArgs {
+    /// Rejects these options for other profiles, on which they have no effect.
+    pub(crate) fn refuse_for_others() -> Result<()> {
+        refuse(&options_of::<Self>(), "for memory profiles", "omit it: the file is another profile")
+    }
+
     /// Returns true if a whole profile is printed, as YAML.
     pub(crate) fn prints_yaml(&self) -> bool {
         self.yaml

@@ -108,7 +108,7 @@ fn merge(arguments: &MergeArgs, plan: MergePlan, work: &MergeWork<'_>, document:
     let is_empty = |input: &Input| input.format().is_ok_and(|format| format == Format::Empty);
     // A partial merge of empty inputs belongs to any family.
     if !(arguments.partial && work.inputs.iter().all(is_empty)) {
-        arguments.refuse_for(plan, work.form)?;
+        arguments.refuse_for(plan, work)?;
     }
     let settings = arguments.settings(plan, work)?;
     let mut messages = Messages::new(arguments.quiet, arguments.json);

@@ -249,8 +249,8 @@ pub(crate) fn report_result(
         };
         console::note(&format!("the inputs have no function in common{advice}"));
     }
-    let is_of_samples = merged.family() == Family::SampleProf;
-    if messages.warnings && is_of_samples {
+    let is_converted = !matches!(merged.family(), Family::SampleProf | Family::MemProf);
+    if messages.warnings && !is_converted {
         console::losses(&merged.unconverted, &[], output);
     } else if messages.warnings {
         let lost = merged.unconverted.iter().map(|loss| Warning::new(format!("not converted: {loss}")).in_file(output));
@@ -264,7 +264,11 @@ pub(crate) fn report_result(
 
 /// Adds the option with which the dropped data is kept.
 fn with_option(loss: &str) -> String {
-    if loss.ends_with("of other event types") { format!("{loss} (see --events)") } else { loss.to_string() }
+    match loss {
+        _ if loss.ends_with("of other event types") => format!("{loss} (see --events)"),
+        _ if loss.starts_with("dropped the names of") => format!("{loss} (see --threads)"),
+        _ => loss.to_string(),
+    }
 }
 
 /// Prints and records the written data and its losses.

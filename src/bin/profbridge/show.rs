@@ -159,6 +159,7 @@ impl ShowArgs {
 
     /// Shows a sample profile.
     pub(crate) fn show_samples(&self, file: &Input) -> Result<ExitCode> {
+        ShowMemoryArgs::refuse_for_others()?;
         self.refuse_for_samples()?;
         StackArgs::refuse_for_others()?;
         IprofShowArgs::refuse_for_llvm()?;
@@ -188,6 +189,7 @@ impl ShowArgs {
 
     /// Shows sampled stacks.
     pub(crate) fn show_stacks(&self, file: &Input) -> Result<ExitCode> {
+        ShowMemoryArgs::refuse_for_others()?;
         self.refuse_llvm_options("stacks")?;
         let rows = Rows { topn: self.topn, method: self.function.as_ref() };
         show_stacks::run(file, &self.output, &self.stacks, &self.iprof.chains(), rows, (self.json, self.names))
@@ -195,6 +197,7 @@ impl ShowArgs {
 
     /// Shows an iprof.
     pub(crate) fn show_iprof(&self, file: &Input) -> Result<ExitCode> {
+        ShowMemoryArgs::refuse_for_others()?;
         StackArgs::refuse_for_others()?;
         self.refuse_llvm_options("an iprof")?;
         let rows = Rows { topn: self.topn, method: self.function.as_ref() };
@@ -203,6 +206,7 @@ impl ShowArgs {
 
     /// Shows an instrumentation profile.
     pub(crate) fn show_instr(&self, file: &Input) -> Result<ExitCode> {
+        ShowMemoryArgs::refuse_for_others()?;
         SampleShowArgs::refuse_for_others()?;
         IprofShowArgs::refuse_for_llvm()?;
         StackArgs::refuse_for_others()?;

@@ -1,7 +1,7 @@
 //! Options for writing stacks.
 
 use crate::stacks::StackArgs;
-use crate::validate::{options_of, refuse};
+use crate::validate::{existing_path, options_of, refuse};
 use clap::{Args, ValueEnum};
 use profbridge::Result;
 use profbridge::families::StackWriteOptions;
@@ -16,7 +16,7 @@ use std::path::PathBuf;
 #[command(next_help_heading = "Options for writing stacks")]
 pub(crate) struct WriteStackArgs {
     /// Sources of missing types: class files, jars, directories of them, iprof files, recordings
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = existing_path())]
     pub(crate) reference: Vec<PathBuf>,
     /// How to treat methods with several overloads in the reference
     #[arg(long, value_enum, default_value_t = OverloadArg::First, value_name = "TREATMENT")]

@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use profbridge::bridge::stacks::IprofHits;
 use profbridge::call_chains::{SampleSource, Selection, StackTable, Unit, Weight};
 use profbridge::families::stack_files::StackOptions;
-use profbridge::input::{Family, Input};
+use profbridge::input::{Family, Format, Input};
 use profbridge::stacks::collapsed::Dialect;
 use profbridge::stacks::jfr::TimeBound;
 use profbridge::{Error, Hint, Result};
@@ -204,6 +204,33 @@ impl StackArgs {
     pub(crate) fn refuse_for_others() -> Result<()> {
         let hint = "omit it: only recordings, collapsed stacks and pprof have samples to select";
         refuse(&options_of::<StackArgs>(), "for stacks", hint)
+    }
+
+    /// Rejects options for the reader of one format if no input has that format.
+    pub(crate) fn refuse_without_effect<'a>(inputs: impl IntoIterator<Item = &'a Input>) -> Result<()> {
+        let inputs: Vec<&Input> = inputs.into_iter().collect();
+        // Pipes can be read only once, readers report inputs that cannot be read, and a partial merge has inputs of any
+        // format.
+        let is_one_of = |input: &Input, formats: &[Format]| {
+            input.is_pipe() || input.is_partial() || input.format().map_or(true, |format| formats.contains(&format))
+        };
+        let of_perf = "for recordings of perf";
+        for (options, formats, meant) in [
+            (&["--weight"][..], &[Format::Jfr][..], "for recordings of Flight Recorder"),
+            (&["--stacks", "--perf-raw"], &[Format::Collapsed], "for text"),
+            (&["--symfs"], &[Format::PerfData], of_perf),
+            (&["--call-counts"], &[Format::Iprof], "for iprof files"),
+            (
+                &["--sample-type"],
+                &[Format::Pprof, Format::PerfData, Format::Collapsed],
+                "for pprof profiles and recordings of perf",
+            ),
+        ] {
+            if !inputs.iter().any(|input| is_one_of(input, formats)) {
+                refuse(options, meant, "omit it: no input has this format")?;
+            }
+        }
+        Ok(())
     }
 
     /// Returns true if the form of text is given.

@@ -1,8 +1,9 @@
 //! Options without effect on the given inputs, and invalid inputs.
 
+use clap::builder::{PathBufValueParser, TypedValueParser};
 use profbridge::{Error, Result};
 use std::collections::HashSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 /// The options of the command line of this process.
@@ -38,6 +39,11 @@ pub(crate) fn refuse(options: &[impl AsRef<str>], meant: &str, hint: &str) -> Re
         Some(option) => Err(Error::usage(format!("{option} is {meant}")).with_hint(hint.to_string())),
         None => Ok(()),
     }
+}
+
+/// Returns the parser of a path that must exist, because it may not be opened.
+pub(crate) fn existing_path() -> impl TypedValueParser<Value = PathBuf> {
+    PathBufValueParser::new().try_map(|path: PathBuf| std::fs::metadata(&path).map(|_| path))
 }
 
 /// Rejects standard input in two places, because it can be read only once.

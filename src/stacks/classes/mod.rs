@@ -47,14 +47,34 @@ pub(crate) fn read_methods(data: &[u8], limits: &Limits, each: &mut dyn FnMut(Cl
         let hint = "pass class files, jars, directories of them, iprof files or recordings";
         return Err(Error::new(ErrorKind::UnrecognizedFormat).with_hint(hint));
     }
-    for entry in class_files::read_entries(data)? {
-        if entry.name.ends_with(b".class") {
+    let entries = class_files::read_entries(data)?;
+    let classes = || entries.iter().filter(|entry| entry.name.ends_with(b".class"));
+    // Jars for several releases of Java have several versions of a class. A new VM uses the newest.
+    let mut newest: HashMap<&[u8], u32> = HashMap::new();
+    for (release, name) in classes().map(|entry| release_of(entry.name)) {
+        let known = newest.entry(name).or_default();
+        *known = release.max(*known);
+    }
+    for entry in classes() {
+        let (release, name) = release_of(entry.name);
+        if newest.get(name) == Some(&release) {
             let bytes = entry.read(data, limits)?;
             read_class(&bytes, each)
                 .map_err(|error| error.in_section(format!("entry {}", entry.name.escape_ascii())))?;
         }
     }
     Ok(())
+}
+
+/// Splits the path of a class file in a jar into the release of Java that it is for, 0 for all, and its other part.
+fn release_of(path: &[u8]) -> (u32, &[u8]) {
+    let versioned = || {
+        let rest = path.strip_prefix(b"META-INF/versions/")?;
+        let at = rest.iter().position(|byte| *byte == b'/')?;
+        let release: u32 = std::str::from_utf8(&rest[..at]).ok()?.parse().ok()?;
+        Some((release, &rest[at + 1..]))
+    };
+    versioned().unwrap_or((0, path))
 }
 
 fn read_class(data: &[u8], each: &mut dyn FnMut(ClassMethod<'_>)) -> Result<()> {

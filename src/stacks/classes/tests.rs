@@ -110,6 +110,26 @@ fn jars_and_jmods_are_read_and_damage_is_named() {
     assert!(error.hint().unwrap().to_string().contains("jars"));
 }
 
+#[test]
+fn the_newest_version_of_a_class_counts_in_jars_for_several_releases() {
+    // The class has a method loop(int); the older version has another name of the same length.
+    let class = class_files::class_bytes();
+    let at = class.windows(4).position(|bytes| bytes == b"loop").unwrap();
+    let mut older = class.clone();
+    older[at..at + 4].copy_from_slice(b"pool");
+    let newest = "META-INF/versions/17/app/Main.class";
+    for entries in [
+        [("app/Main.class", &older), ("META-INF/versions/9/app/Main.class", &older), (newest, &class)],
+        [(newest, &class), ("META-INF/versions/9/app/Main.class", &older), ("app/Main.class", &older)],
+    ] {
+        let jar = archive(b"", &entries.map(|(name, bytes)| (name, &bytes[..], true)));
+        let mut names = Vec::new();
+        read_methods(&jar, &Limits::default(), &mut |method| names.push(method.name.to_string())).unwrap();
+        assert_eq!(names[0], "loop");
+        assert_eq!(names.len(), 2, "one version of the class: {names:?}");
+    }
+}
+
 /// Files of a real compiler and archiver (`testdata/java/make.sh classes`).
 /// Methods are counted with their overloads together: the jar has 21, two of one name.
 #[test]

@@ -23,6 +23,9 @@ pub(crate) enum Named {
 /// Suffixes that compilers give to parts of native functions.
 const NATIVE_ENDINGS: [&str; 7] = ["cold", "plt", "isra", "part", "constprop", "llvm", "so"];
 
+/// The annotation of frames of the kernel.
+pub(crate) const KERNEL_MARK: &str = "_[k]";
+
 /// Takes the annotation `_[j]` off a frame.
 ///
 /// async-profiler (`ann`) and perf's folder (`--all`) write the same ones;
@@ -33,7 +36,7 @@ pub(crate) fn split_annotation(text: &str) -> (&str, FrameKind) {
         ("_[1]", FrameKind::C1),
         ("_[j]", FrameKind::Compiled),
         ("_[i]", FrameKind::Inlined),
-        ("_[k]", FrameKind::Kernel),
+        (KERNEL_MARK, FrameKind::Kernel),
     ];
     for (suffix, kind) in kinds {
         if let Some(name) = text.strip_suffix(suffix) {

@@ -1,9 +1,10 @@
 //! The lines of a text of stacks, before their frames are looked at.
 
-use crate::call_chains::{Frame, FrameId, Function, StackTable, ThreadId, Unit};
+use crate::call_chains::{Certainty, Frame, FrameId, FrameKind, Function, MAX_HITS, StackTable, ThreadId, Unit};
+use crate::digits::number_of;
 use crate::stacks::collapsed::frames;
 use crate::stacks::collapsed::frames::UNKNOWN_BCI;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Lines that are read to detect the dialect.
 const SAMPLE_LINES: usize = 2000;
@@ -183,13 +184,66 @@ pub struct CollapsedOptions {
 ///
 /// Returns the number of stacks that were merged because they differ only in data that is not written.
 pub fn write_collapsed(table: &StackTable, options: &CollapsedOptions) -> (String, u64) {
+    let (text, losses) = collapse(table, options);
+    (text, losses.joined)
+}
+
+/// Data of a table that is not in its collapsed text.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct CollapsedLosses {
+    /// Stacks that were merged because they differ only in data that is not written.
+    joined: u64,
+    /// Threads whose names are not written.
+    threads: u64,
+    truncated: u64,
+    certainty: u64,
+    lines: u64,
+    kinds: u64,
+}
+
+impl CollapsedLosses {
+    /// Returns the losses in words.
+    pub(crate) fn words(&self) -> Vec<String> {
+        let rows = [
+            (self.joined, "merged", "stack", "with others that differ only in data that is not written"),
+            (self.threads, "dropped the names of", "thread", ""),
+            (self.truncated, "dropped the marks of", "truncated stack", ""),
+            (self.certainty, "dropped the marks of", "exact or guessed stack", ""),
+            (self.lines, "dropped the line numbers of", "frame", ""),
+            (self.kinds, "dropped the types (interpreted, compiled, inlined) of", "frame", ""),
+        ];
+        let found = rows.into_iter().filter(|(count, ..)| *count > 0);
+        let words = found.map(|(count, verb, what, rest)| format!("{verb} {} {rest}", number_of(count, what)));
+        words.map(|words| words.trim_end().to_string()).collect()
+    }
+
+    /// Counts the data of a frame that has no place in the text.
+    fn add_frame(&mut self, table: &StackTable, frame: Frame) {
+        self.lines += u64::from(frame.line.is_some());
+        let is_symbol = matches!(table.function(frame.function), Function::Symbol { .. });
+        self.kinds += u64::from(match frame.kind {
+            FrameKind::Unknown => false,
+            // Readers take symbols for native code; those of the kernel have their mark.
+            FrameKind::Native | FrameKind::Kernel => !is_symbol,
+            _ => true,
+        });
+    }
+}
+
+/// Collapsed text, and the data that it does not have although the options do not omit it.
+pub(crate) fn collapse(table: &StackTable, options: &CollapsedOptions) -> (String, CollapsedLosses) {
     let mut frames: Vec<Option<Box<str>>> = Vec::new();
     let mut lines: BTreeMap<String, u64> = BTreeMap::new();
-    let mut distinct = std::collections::BTreeSet::new();
+    let (mut distinct, mut threads) = (BTreeSet::new(), BTreeSet::new());
+    let mut losses = CollapsedLosses::default();
     for sample in table.samples() {
-        let thread = sample.key.thread.filter(|_| options.threads);
+        let key = sample.key;
+        losses.truncated += u64::from(key.truncated);
+        losses.certainty += u64::from(key.certainty != Certainty::Unknown);
+        let thread = key.thread.filter(|_| options.threads);
+        threads.extend(key.thread.filter(|_| !options.threads).map(ThreadId::index));
         let mut line = thread.map(|thread| thread_frame(table, thread)).unwrap_or_default();
-        let mut chain: Vec<FrameId> = table.frames(sample.key.stack).collect();
+        let mut chain: Vec<FrameId> = table.frames(key.stack).collect();
         chain.reverse();
         for (position, id) in chain.into_iter().enumerate() {
             if position > 0 {
@@ -199,14 +253,18 @@ pub fn write_collapsed(table: &StackTable, options: &CollapsedOptions) -> (Strin
             if known <= id.index() {
                 frames.resize(id.index() + 1, None);
             }
-            let text = frames[id.index()].get_or_insert_with(|| frame_text(table, table.frame(id), options).into());
+            let text = frames[id.index()].get_or_insert_with(|| {
+                losses.add_frame(table, table.frame(id));
+                frame_text(table, table.frame(id), options).into()
+            });
             line.push_str(text);
         }
         let hits = lines.entry(line).or_default();
-        *hits = hits.saturating_add(sample.hits).min(crate::call_chains::MAX_HITS);
-        distinct.insert((sample.key.stack.index(), thread.map(ThreadId::index)));
+        *hits = hits.saturating_add(sample.hits).min(MAX_HITS);
+        distinct.insert((key.stack.index(), thread.map(ThreadId::index)));
     }
-    let joined = (distinct.len() - lines.len()) as u64;
+    losses.joined = (distinct.len() - lines.len()) as u64;
+    losses.threads = threads.len() as u64;
     let has_fractions = table.unit() == Some(Unit::Millionths);
     let mut text = String::new();
     for (line, hits) in lines {
@@ -215,7 +273,7 @@ pub fn write_collapsed(table: &StackTable, options: &CollapsedOptions) -> (Strin
         text.push_str(&line);
         text.push_str(&hits);
     }
-    (text, joined)
+    (text, losses)
 }
 
 fn thread_frame(table: &StackTable, thread: ThreadId) -> String {
@@ -226,19 +284,11 @@ fn thread_frame(table: &StackTable, thread: ThreadId) -> String {
 fn frame_text(table: &StackTable, frame: Frame, options: &CollapsedOptions) -> String {
     match table.function(frame.function) {
         // A name with the separator would read as two frames.
-        Function::Symbol { name } => table
-            .name(name)
-            .chars()
-            .map(|c| {
-                if c == ';' {
-                    ':'
-                } else if c == '\n' || c == '\r' {
-                    ' '
-                } else {
-                    c
-                }
-            })
-            .collect(),
+        Function::Symbol { name } => {
+            let is_kernel = frame.kind == FrameKind::Kernel;
+            let name = table.name(name).replace(';', ":").replace(['\n', '\r'], " ");
+            if is_kernel { name + frames::KERNEL_MARK } else { name }
+        }
         Function::Java { class, name, signature } => {
             let types: Option<Vec<&str>> = signature
                 .filter(|_| options.descriptors)

@@ -17,6 +17,7 @@ pub(crate) mod frames;
 pub(crate) mod lines;
 mod outline;
 
+pub(crate) use lines::collapse;
 pub use lines::{ClassStyle, CollapsedOptions, write_collapsed};
 pub use outline::{Outline, OutlineNode, outline};
 
@@ -139,6 +140,9 @@ pub(crate) fn read_stacks_until(
     let mut reader = TextReader::new(folded, options, limits, cancel, table);
     reader.read(data, unit).map_err(|error| error.in_format(format))?;
     let mut warnings = reader.warnings();
+    if event.is_some() {
+        warnings.push(Warning::new("the text has no event types to choose from"));
+    }
     if unit == Unit::Millionths {
         warnings.push(Warning::new("some counts have fractions, so all counts are in millionths"));
     }

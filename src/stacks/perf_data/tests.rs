@@ -58,7 +58,7 @@ fn generated_code_and_kernel_have_lists_of_symbols() {
     writer.sample(0, &sample(7, 1, &[KERNEL, 0xffff_8000_0000_0104, USER, 0x9010, 0]));
     let options = PerfOptions { symfs: Some(root.path().to_path_buf()), ..PerfOptions::default() };
     let (stacks, warnings) = read(&writer.pipe(), &options, None).unwrap();
-    assert_eq!(stacks, ["[java tid=1];app/Main.run;do_it 1"]);
+    assert_eq!(stacks, ["[java tid=1];app/Main.run;do_it_[k] 1"]);
     assert!(warnings.is_empty(), "{warnings:?}");
 }
 

@@ -156,6 +156,15 @@ impl Samples {
         (0..self.len()).map(|index| self.get(index))
     }
 
+    /// The samples for which `keep` returns true.
+    pub(super) fn filtered(&self, keep: impl Fn(SampleRef<'_>) -> bool) -> Self {
+        let mut kept = Self::new(self.width);
+        for sample in self.iter().filter(|sample| keep(*sample)) {
+            kept.push(sample.locations, sample.values, sample.labels);
+        }
+        kept
+    }
+
     pub(super) fn values_mut(&mut self, index: usize) -> &mut [i64] {
         &mut self.values[index * self.width..(index + 1) * self.width]
     }

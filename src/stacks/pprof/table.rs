@@ -13,7 +13,7 @@ use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::expressions::{self, Regex};
 use crate::stacks::collapsed::frames;
 use crate::stacks::pprof::profile::StringInterner;
-use crate::stacks::pprof::{FORMAT, Function, Label, Line, Location, Profile, Samples, StringId, ValueType};
+use crate::stacks::pprof::{FORMAT, Function, Label, Line, Location, Profile, SampleRef, Samples, StringId, ValueType};
 use foldhash::{HashMap, HashMapExt};
 
 impl Profile {
@@ -29,6 +29,17 @@ impl Profile {
             self.default_sample_type = only.kind;
         }
         Ok(())
+    }
+
+    /// The label with the name of a sample's thread.
+    fn thread(&self, sample: SampleRef<'_>) -> Option<Label> {
+        let is_thread = |label: &&Label| self.strings.get(label.key) == b"thread" && !label.text.is_empty();
+        sample.labels.iter().find(is_thread).copied()
+    }
+
+    /// Returns the samples of the thread of this name.
+    pub(crate) fn samples_of_thread(&self, name: &str) -> Samples {
+        self.samples.filtered(|sample| self.thread(sample).is_some_and(|label| self.text(label.text) == name))
     }
 }
 
@@ -127,8 +138,7 @@ pub fn add_to_table(profile: &Profile, choice: &ValueChoice, table: &mut StackTa
             adder.table.observed.samples_without_stack += 1;
             continue;
         };
-        let is_thread = |label: &&Label| profile.strings.get(label.key) == b"thread" && !label.text.is_empty();
-        let thread = sample.labels.iter().find(is_thread);
+        let thread = profile.thread(sample);
         labelled += u64::from(sample.labels.len() > usize::from(thread.is_some()));
         let thread = thread.map(|label| adder.table.intern_thread(&profile.text(label.text)));
         for (at, source, _) in &columns {

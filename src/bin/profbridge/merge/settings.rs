@@ -83,7 +83,7 @@ impl MergeArgs {
     }
 
     /// Rejects options without effect on a merge.
-    pub(super) fn refuse_for(&self, plan: MergePlan, form: OutputForm) -> Result<()> {
+    pub(super) fn refuse_for(&self, plan: MergePlan, work: &MergeWork<'_>) -> Result<()> {
         if matches!(plan, MergePlan::Bridge(_) | MergePlan::Stacks(StackOutput::Iprof)) {
             let hint = "a partial merge has the format of its inputs; convert when you finish the merge";
             refuse(&["--partial"], "not for these inputs and this output", hint)?;
@@ -91,11 +91,14 @@ impl MergeArgs {
         let meant =
             format!("not for {}", plan.family().map_or("LLVM profiles and iprof files", family_table::short_words));
         self.refuse_options_of(|family| !takes_options_of(plan, family), &meant)?;
+        if plan.family() == Some(Family::Stacks) {
+            StackArgs::refuse_without_effect(work.inputs)?;
+        }
         match plan.family() {
             None => self.refuse_for_bridge(plan),
             Some(family) => {
                 family_table::refuse_merge_options(family)?;
-                self.refuse_for_family(family, plan, form)
+                self.refuse_for_family(family, plan, work.form)
             }
         }
     }
