@@ -23,7 +23,12 @@ pub(crate) fn large_pages(len: usize) -> Option<MmapMut> {
     Some(memory)
 }
 
-/// Large pages and the number of used bytes. They contain a file.
+/// Allocates zeroed memory of which untouched parts take no space.
+pub(crate) fn small_pages(len: usize) -> Option<MmapMut> {
+    MmapMut::map_anon(len).ok()
+}
+
+/// Pages and the number of used bytes. They contain a file.
 #[derive(Debug)]
 pub(crate) struct Pages {
     memory: MmapMut,

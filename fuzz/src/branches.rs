@@ -28,10 +28,11 @@ pub fn branches(data: &[u8]) {
     let Ok(program) = Program::load(&files, &images, &limits) else { return };
     let input = Input::from_bytes("recording", text.to_vec());
     let counters = match read_raw(text, &program, RawBase::Zero) {
-        Ok(counters) => {
+        Ok(samples) => {
+            let counters = samples.counters;
             let written = write_raw(&counters, &program, RawBase::Zero);
             let again = read_raw(&written, &program, RawBase::Zero).expect("it was just written");
-            assert_eq!(again, counters);
+            assert_eq!(again.counters, counters);
             counters
         }
         Err(_) if is_recording => match read_recording(&input, &program, &options, &limits) {

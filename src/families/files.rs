@@ -17,6 +17,7 @@ use crate::iprof;
 use crate::limits::Limits;
 use crate::model::description::Description;
 use crate::partial::document_len;
+use std::path::Path;
 
 impl AnyProfile {
     /// Reads a file of any family, format and version, compressed or not.
@@ -122,11 +123,15 @@ pub fn describe_input(input: &Input, limits: &Limits) -> Result<Description> {
     {
         return Ok(description);
     }
-    Ok(describe(&input.stored_bytes(Access::Read, limits)?, limits))
+    Ok(describe_at(Some(&input.path), &input.stored_bytes(Access::Read, limits)?, limits))
 }
 
 /// Describes the content of a file. The description includes faults and everything before them.
 pub fn describe(data: &[u8], limits: &Limits) -> Description {
+    describe_at(None, data, limits)
+}
+
+fn describe_at(path: Option<&Path>, data: &[u8], limits: &Limits) -> Description {
     if let Some(description) = partial::describe_bare(data, limits) {
         return description;
     }
@@ -142,17 +147,17 @@ pub fn describe(data: &[u8], limits: &Limits) -> Description {
     let format = detect(data);
     match format.family() {
         Some(family) => commands(family).describe(data, format, limits),
-        None => describe_program(data, limits).unwrap_or_else(|| describe_foreign(data, format, limits)),
+        None => describe_program(data, path, limits).unwrap_or_else(|| describe_foreign(data, format, limits)),
     }
 }
 
 #[cfg(feature = "correlate")]
-fn describe_program(data: &[u8], limits: &Limits) -> Option<Description> {
-    crate::families::program::describe(data, limits)
+fn describe_program(data: &[u8], path: Option<&Path>, limits: &Limits) -> Option<Description> {
+    crate::families::program::describe(data, path, limits)
 }
 
 #[cfg(not(feature = "correlate"))]
-fn describe_program(_: &[u8], _: &Limits) -> Option<Description> {
+fn describe_program(_: &[u8], _: Option<&Path>, _: &Limits) -> Option<Description> {
     None
 }
 

@@ -13,6 +13,7 @@ use object::read::elf::FileHeader;
 use object::read::macho::{MachOFatFile32, MachOFatFile64};
 use object::{Endianness, FileKind, Object, ObjectKind};
 use serde::Serialize;
+use std::path::Path;
 
 /// The description of a program, with recommendations.
 #[derive(Debug, Serialize)]
@@ -27,14 +28,15 @@ pub struct ProgramReport {
     pub advice: Vec<String>,
 }
 
-/// Describes a program, a library, an object file or an archive of them; `None` for all other files.
-pub(crate) fn describe(data: &[u8], limits: &Limits) -> Option<Description> {
-    read(data, limits).map(|(description, _)| description)
+/// Describes a program, a library, an object file or an archive of them; `None` for all other files. Split debug info is
+/// looked for if the path is known.
+pub(crate) fn describe(data: &[u8], path: Option<&Path>, limits: &Limits) -> Option<Description> {
+    read(data, path, limits).map(|(description, _)| description)
 }
 
-/// Describes a program, with recommendations.
-pub fn report_program(data: &[u8], limits: &Limits) -> ProgramReport {
-    let Some((description, facts)) = read(data, limits) else {
+/// Describes the content of the program at a path, with recommendations.
+pub fn report_program(path: &Path, data: &[u8], limits: &Limits) -> ProgramReport {
+    let Some((description, facts)) = read(data, Some(path), limits) else {
         let mut description = Description::new("not a program", data.len() as u64);
         let error = Error::usage("the file is not a program, a library, an object file or an archive");
         description.set_error(&error);
@@ -56,7 +58,7 @@ pub fn report_program(data: &[u8], limits: &Limits) -> ProgramReport {
     ProgramReport { description, raw_version, advice }
 }
 
-fn read(data: &[u8], limits: &Limits) -> Option<(Description, Vec<ProgramFacts>)> {
+fn read(data: &[u8], path: Option<&Path>, limits: &Limits) -> Option<(Description, Vec<ProgramFacts>)> {
     // Class files of Java begin like Mach-O files of several architectures.
     const CLASS_FILE: &[u8] = &[0xca, 0xfe, 0xba, 0xbe];
     if data.starts_with(CLASS_FILE) && fat_architectures(data).is_none() {
@@ -75,12 +77,12 @@ fn read(data: &[u8], limits: &Limits) -> Option<(Description, Vec<ProgramFacts>)
         | FileKind::MachO32
         | FileKind::MachO64
         | FileKind::Pe32
-        | FileKind::Pe64 => Some(of_object(data, kind, limits)),
+        | FileKind::Pe64 => Some(of_object(data, path, kind, limits)),
         _ => None,
     }
 }
 
-fn of_object(data: &[u8], kind: FileKind, limits: &Limits) -> (Description, Vec<ProgramFacts>) {
+fn of_object(data: &[u8], path: Option<&Path>, kind: FileKind, limits: &Limits) -> (Description, Vec<ProgramFacts>) {
     let mut description = Description::new("program", data.len() as u64);
     let file = match objects::parse(data) {
         Ok(file) => file,
@@ -98,6 +100,9 @@ fn of_object(data: &[u8], kind: FileKind, limits: &Limits) -> (Description, Vec<
     description.supported = true;
     let mut facts = ProgramFacts::default();
     facts.add(&file, limits);
+    if let Some(path) = path {
+        facts.look_for_split_files(&file, path, limits);
+    }
     push_part(&mut description, Some(&file), &facts, 0);
     (description, vec![facts])
 }
@@ -242,6 +247,10 @@ fn push_part(description: &mut Description, file: Option<&object::File<'_>>, fac
     if facts.lacks_runtime() {
         description.warnings.push("no profile runtime is linked in, so no profile is written".to_string());
     }
+    if facts.missing_units > 0 {
+        let units = number_of(facts.missing_units, "unit");
+        description.warnings.push(format!("the split debug info of {units} was not found"));
+    }
     description.warnings.extend(facts.faults.iter().cloned());
 }
 
@@ -322,6 +331,9 @@ fn sample_words(facts: &ProgramFacts) -> &'static str {
 /// Returns instructions for the user of a program.
 fn advice_on(facts: &ProgramFacts) -> Vec<String> {
     let mut advice = Vec::new();
+    if facts.missing_units > 0 {
+        advice.push(format!("for sample profiles, {}", objects::NEEDS_SPLIT_FILES));
+    }
     if !facts.conflicts().is_empty() {
         advice.push(
             "compile and link all parts with one release of LLVM: rebuild the objects of the other compiler, or build \

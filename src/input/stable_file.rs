@@ -28,6 +28,11 @@ impl StableFile {
         let Some(found) = file.metadata().ok().filter(Metadata::is_file) else { return Ok(None) };
         Ok(Some(Self { file, len: found.len(), modified: found.modified().ok() }))
     }
+
+    /// The open file.
+    pub(crate) fn as_file(&self) -> &File {
+        &self.file
+    }
 }
 
 impl StableSource for StableFile {

@@ -4,6 +4,7 @@
 //! With split debug info, the program has a skeleton of each unit with addresses and lines. The
 //! rest is in one file per unit (`.dwo`) or in one package (`.dwp`).
 
+use crate::bytes::window::StableSource;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use crate::memory::{self, HOLD_INPUT};
@@ -14,6 +15,7 @@ use gimli::{
 use object::{Object, ObjectSection, ObjectSegment, SegmentFlags};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Reads the headers of an object file.
 ///
@@ -43,7 +45,7 @@ pub(crate) fn contents(section: &object::Section<'_, '_>, limits: &Limits) -> Re
 }
 
 /// Like [`contents`], in the file if they are not compressed.
-fn contents_in_place<'d>(section: &object::Section<'d, '_>, limits: &Limits) -> Result<Cow<'d, [u8]>> {
+pub(crate) fn contents_in_place<'d>(section: &object::Section<'d, '_>, limits: &Limits) -> Result<Cow<'d, [u8]>> {
     let damaged = |error: object::Error| {
         let name = section.name().unwrap_or("?").to_string();
         unable(format!("section {name}: {error}"))
@@ -98,12 +100,110 @@ pub(crate) fn load_sections<'d>(
     file: &object::File<'d>,
     limits: &Limits,
 ) -> Result<(DwarfSections<Cow<'d, [u8]>>, RunTimeEndian)> {
+    load_wanted(file, limits, |_| true)
+}
+
+fn load_wanted<'d>(
+    file: &object::File<'d>,
+    limits: &Limits,
+    is_wanted: impl Fn(SectionId) -> bool,
+) -> Result<(DwarfSections<Cow<'d, [u8]>>, RunTimeEndian)> {
     let endian = if file.is_little_endian() { RunTimeEndian::Little } else { RunTimeEndian::Big };
-    let load = |id: SectionId| match file.section_by_name(id.name()) {
+    let load = |id: SectionId| match file.section_by_name(id.name()).filter(|_| is_wanted(id)) {
         Some(section) => contents_in_place(&section, limits),
         None => Ok(Cow::Borrowed(&[][..])),
     };
     Ok((DwarfSections::load(load)?, endian))
+}
+
+/// The sections of debug info with the functions and the lines of addresses, without names.
+const SECTIONS_OF_CODE: [SectionId; 9] = [
+    SectionId::DebugAbbrev,
+    SectionId::DebugAddr,
+    SectionId::DebugAranges,
+    SectionId::DebugInfo,
+    SectionId::DebugLine,
+    SectionId::DebugLineStr,
+    SectionId::DebugRanges,
+    SectionId::DebugRngLists,
+    SectionId::DebugStrOffsets,
+];
+
+/// Returns true for a section of debug info that [`DebugInfo`](super::DebugInfo) reads.
+pub(crate) fn is_section_of_code(name: &str) -> bool {
+    SECTIONS_OF_CODE.iter().any(|id| id.name() == name)
+}
+
+/// The strings of a program's debug info, which stay in its file: most of them are names of types.
+#[derive(Debug)]
+pub(crate) struct StringSection {
+    file: Arc<dyn StableSource>,
+    start: u64,
+    len: u64,
+}
+
+impl StringSection {
+    pub(crate) const NAME: &str = ".debug_str";
+
+    /// The section of `len` bytes from `start` on.
+    pub(crate) fn new(file: Arc<dyn StableSource>, start: u64, len: u64) -> Self {
+        Self { file, start, len }
+    }
+
+    /// Reads the string at an offset.
+    ///
+    /// # Errors
+    ///
+    /// I/O; unable to correlate if the section does not have the end of the string.
+    fn read(&self, mut offset: u64) -> Result<Vec<u8>> {
+        let (mut found, mut part) = (Vec::new(), [0; 256]);
+        loop {
+            let len = self.len.saturating_sub(offset).min(part.len() as u64);
+            if len == 0 {
+                return Err(unable("debug info: a string has no end"));
+            }
+            let part = &mut part[..len as usize];
+            self.file.read(part, self.start + offset)?;
+            let end = memchr::memchr(0, part);
+            found.extend_from_slice(&part[..end.unwrap_or(part.len())]);
+            if end.is_some() {
+                return Ok(found);
+            }
+            offset += len;
+        }
+    }
+}
+
+/// The text of an attribute. `strings` are those of the program if they are not in memory.
+///
+/// # Errors
+///
+/// Unable to correlate for damaged debug info; I/O.
+pub(super) fn string<'a>(
+    dwarf: &Dwarf<Slice<'a>>,
+    unit: &Unit<Slice<'a>>,
+    value: AttributeValue<Slice<'a>>,
+    strings: Option<&StringSection>,
+) -> Result<Cow<'a, [u8]>> {
+    let offset = match value {
+        AttributeValue::DebugStrRef(offset) => Some(offset),
+        AttributeValue::DebugStrOffsetsIndex(index) => Some(dwarf.string_offset(unit, index).map_err(damaged)?),
+        _ => None,
+    };
+    match (strings, offset) {
+        (Some(strings), Some(offset)) => strings.read(offset.0 as u64).map(Cow::Owned),
+        _ => dwarf.attr_string(unit, value).map(|text| Cow::Borrowed(text.slice())).map_err(damaged),
+    }
+}
+
+/// Like [`load_sections`], but only those with the functions and lines of addresses, and the names unless they stay in the
+/// file.
+pub(super) fn load_sections_of_code<'d>(
+    file: &object::File<'d>,
+    has_strings: bool,
+    limits: &Limits,
+) -> Result<(DwarfSections<Cow<'d, [u8]>>, RunTimeEndian)> {
+    load_wanted(file, limits, |id| SECTIONS_OF_CODE.contains(&id) || (id == SectionId::DebugStr && has_strings))
 }
 
 /// The bytes of a section, none if the file lacks it.
@@ -112,14 +212,25 @@ fn section_bytes(file: &object::File<'_>, name: &str, limits: &Limits) -> Result
 }
 
 /// Where the rest of a skeleton unit is.
-fn split_file(dwarf: &Dwarf<Slice<'_>>, unit: &Unit<Slice<'_>>, image: &Path) -> Result<Option<PathBuf>> {
+fn split_file(
+    dwarf: &Dwarf<Slice<'_>>,
+    unit: &Unit<Slice<'_>>,
+    image: &Path,
+    strings: Option<&StringSection>,
+) -> Result<Option<PathBuf>> {
     if unit.dwo_id.is_none() {
         return Ok(None);
     }
     let Some(name) = unit.dwo_name().map_err(damaged)? else { return Ok(None) };
-    let name = dwarf.attr_string(unit, name).map_err(damaged)?;
-    let name = PathBuf::from(String::from_utf8_lossy(name.slice()).into_owned());
-    let folder = unit.comp_dir.map(|folder| PathBuf::from(String::from_utf8_lossy(folder.slice()).into_owned()));
+    let path = |text: &[u8]| PathBuf::from(String::from_utf8_lossy(text).into_owned());
+    let name = path(&string(dwarf, unit, name, strings)?);
+    let folder = match strings {
+        None => unit.comp_dir.map(|folder| path(folder.slice())),
+        Some(_) => {
+            let folder = root_of(unit)?.attr_value(constants::DW_AT_comp_dir);
+            folder.map(|folder| string(dwarf, unit, folder, strings)).transpose()?.map(|folder| path(&folder))
+        }
+    };
     let beside_image = image.parent().unwrap_or(Path::new("")).join(&name);
     let as_compiled = folder.unwrap_or_default().join(&name);
     Ok(Some(if as_compiled.is_file() { as_compiled } else { beside_image }))
@@ -152,10 +263,14 @@ pub(crate) fn ranges_of<'a>(
 ///
 /// As [`ranges_of`].
 pub(super) fn ranges_of_unit<'a>(dwarf: &Dwarf<Slice<'a>>, unit: &Unit<Slice<'a>>) -> Result<RangeIter<Slice<'a>>> {
+    ranges_of(dwarf, unit, &root_of(unit)?)
+}
+
+/// The entry of a unit itself.
+fn root_of<'a>(unit: &Unit<Slice<'a>>) -> Result<Entry<'a>> {
     let mut entries = unit.entries();
     entries.next_dfs().map_err(damaged)?;
-    let root = entries.current().ok_or_else(|| damaged(gimli::Error::MissingUnitDie))?;
-    ranges_of(dwarf, unit, root)
+    entries.current().cloned().ok_or_else(|| damaged(gimli::Error::MissingUnitDie))
 }
 
 /// An attribute of an entry, or of the declaration that it completes.
@@ -209,16 +324,24 @@ pub(crate) fn find_attribute<'a>(
     None
 }
 
+/// Returns the linkage name of a function, otherwise its plain name, and the position of the unit that has it.
+pub(super) fn find_function_name<'a>(
+    units: &[Unit<Slice<'a>>],
+    place: EntryPlace,
+) -> Option<(AttributeValue<Slice<'a>>, usize)> {
+    let find = |names| find_attribute(units, place, names);
+    // DWARF 3 has the second attribute.
+    let linkage = find(&[constants::DW_AT_linkage_name, constants::DW_AT_MIPS_linkage_name]);
+    linkage.or_else(|| find(&[constants::DW_AT_name]))
+}
+
 /// Returns the linkage name of a function, otherwise its plain name.
 pub(crate) fn function_name<'a>(
     dwarf: &Dwarf<Slice<'a>>,
     units: &[Unit<Slice<'a>>],
     place: EntryPlace,
 ) -> Option<Slice<'a>> {
-    let find = |names| find_attribute(units, place, names);
-    // DWARF 3 has the second attribute.
-    let linkage = find(&[constants::DW_AT_linkage_name, constants::DW_AT_MIPS_linkage_name]);
-    let (value, unit) = linkage.or_else(|| find(&[constants::DW_AT_name]))?;
+    let (value, unit) = find_function_name(units, place)?;
     dwarf.attr_string(&units[unit], value).ok()
 }
 
@@ -254,6 +377,8 @@ pub(crate) const NEEDS_SPLIT_FILES: &str =
 pub(crate) struct SplitDebugInfo<'i> {
     image: &'i Path,
     limits: Limits,
+    /// The strings of the image if they are not in memory.
+    strings: Option<&'i StringSection>,
     package: Option<(DwarfPackageSections<Vec<u8>>, RunTimeEndian)>,
 }
 
@@ -275,15 +400,20 @@ impl<'i> SplitDebugInfo<'i> {
     ///
     /// Unable to correlate when the package is damaged.
     pub(crate) fn of(image: &'i Path, limits: &Limits) -> Result<Self> {
-        Self::with_package(image, None, limits)
+        Self::with_package(image, None, None, limits)
     }
 
-    /// Like [`of`](Self::of), but for the path of the package.
+    /// Like [`of`](Self::of), but for the path of the package, and for an image whose strings are not in memory.
     ///
     /// # Errors
     ///
     /// As [`of`](Self::of).
-    pub(crate) fn with_package(image: &'i Path, package: Option<&Path>, limits: &Limits) -> Result<Self> {
+    pub(crate) fn with_package(
+        image: &'i Path,
+        package: Option<&Path>,
+        strings: Option<&'i StringSection>,
+        limits: &Limits,
+    ) -> Result<Self> {
         let path = package.map_or_else(
             || {
                 let mut name = image.as_os_str().to_os_string();
@@ -299,7 +429,7 @@ impl<'i> SplitDebugInfo<'i> {
             }
             Err(_) => None,
         };
-        Ok(Self { image, limits: *limits, package })
+        Ok(Self { image, limits: *limits, strings, package })
     }
 
     /// Finds the rest of a skeleton unit. `None` for a complete unit.
@@ -312,7 +442,7 @@ impl<'i> SplitDebugInfo<'i> {
         dwarf: &Dwarf<Slice<'_>>,
         skeleton: &Unit<Slice<'_>>,
     ) -> Result<Option<SplitSections>> {
-        let Some(path) = split_file(dwarf, skeleton, self.image)? else { return Ok(None) };
+        let Some(path) = split_file(dwarf, skeleton, self.image, self.strings)? else { return Ok(None) };
         if skeleton.dwo_id.is_some_and(|id| self.package_has(id)) {
             return Ok(Some(SplitSections::Package));
         }
@@ -325,6 +455,16 @@ impl<'i> SplitDebugInfo<'i> {
             DwarfSections::load(load)
         })?;
         Ok(Some(SplitSections::File(Box::new(sections), endian)))
+    }
+
+    /// Returns true if the rest of a skeleton unit is not where it should be.
+    ///
+    /// # Errors
+    ///
+    /// Unable to correlate for damaged debug info.
+    pub(super) fn is_missing(&self, dwarf: &Dwarf<Slice<'_>>, skeleton: &Unit<Slice<'_>>) -> Result<bool> {
+        let Some(path) = split_file(dwarf, skeleton, self.image, self.strings)? else { return Ok(false) };
+        Ok(!skeleton.dwo_id.is_some_and(|id| self.package_has(id)) && !path.is_file())
     }
 
     fn package_has(&self, id: gimli::DwoId) -> bool {

@@ -5,15 +5,17 @@
 //! the line table, its callers that of the call. The crate addr2line omits the line of the
 //! declaration and the column of the call, which frames of memory profiles need.
 
-use super::debug_info::SplitDebugInfo;
 use super::debug_info::{EntryPlace, LineTable, Place as SourcePlace, file_name, find_attribute};
-use super::debug_info::{Slice, damaged, load_sections, ranges_of, ranges_of_unit, unable};
-use super::debug_info::{function_name, offset_of};
+use super::debug_info::{Slice, damaged, load_sections_of_code, ranges_of, ranges_of_unit, unable};
+use super::debug_info::{SplitDebugInfo, StringSection, string};
+use super::debug_info::{find_function_name, offset_of};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
+use foldhash::fast::RandomState;
 use gimli::{ArangeHeader, Dwarf, DwarfSections, EndianSlice, RunTimeEndian, Unit, constants};
+use hashbrown::{HashMap, HashSet};
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -53,7 +55,7 @@ pub(crate) fn inline_chains(
     limits: &Limits,
     most: usize,
 ) -> Result<Vec<Vec<InlineFrame>>> {
-    let debug = DebugInfo::load(file, path, None, limits)?;
+    let debug = DebugInfo::load(file, path, None, None, limits)?;
     let found = debug.inline_chains(addresses, most)?;
     if let (_, Some(error)) = debug.damage() {
         return Err(error);
@@ -65,6 +67,21 @@ pub(crate) fn inline_chains(
         Ok(chain)
     });
     chains.collect()
+}
+
+/// Counts the units of the image at `path` whose split debug info is not where it should be.
+///
+/// # Errors
+///
+/// Unable to correlate when debug info is damaged.
+pub(crate) fn missing_split_units(file: &object::File<'_>, path: &Path, limits: &Limits) -> Result<u64> {
+    let debug = DebugInfo::load(file, path, None, None, limits)?;
+    let dwarf = debug.dwarf();
+    let mut missing = 0;
+    for unit in debug.units(&dwarf)?.iter().filter(|unit| unit.dwo_id.is_some()) {
+        missing += u64::from(debug.split.is_missing(&dwarf, unit)?);
+    }
+    Ok(missing)
 }
 
 /// The chains at some addresses. Each chain is known by its innermost function; callers are stored once.
@@ -134,6 +151,8 @@ pub(crate) struct DebugInfo<'i> {
     sections: DwarfSections<Cow<'i, [u8]>>,
     endian: RunTimeEndian,
     split: SplitDebugInfo<'i>,
+    /// The strings if they are not in memory. Then frames have no names of files.
+    strings: Option<&'i StringSection>,
     limits: Limits,
     /// The errors of damaged units, by their offset.
     damage: Mutex<BTreeMap<usize, Error>>,
@@ -141,7 +160,7 @@ pub(crate) struct DebugInfo<'i> {
 
 impl<'i> DebugInfo<'i> {
     /// Reads the sections of the image at `path`, and those of the package of its split debug info: `package`, or the
-    /// one next to the image.
+    /// one next to the image. `strings` are those of the image if they are not in memory.
     ///
     /// # Errors
     ///
@@ -150,11 +169,12 @@ impl<'i> DebugInfo<'i> {
         file: &object::File<'i>,
         path: &'i Path,
         package: Option<&Path>,
+        strings: Option<&'i StringSection>,
         limits: &Limits,
     ) -> Result<Self> {
-        let (sections, endian) = load_sections(file, limits)?;
-        let split = SplitDebugInfo::with_package(path, package, limits)?;
-        Ok(Self { sections, endian, split, limits: *limits, damage: Mutex::default() })
+        let (sections, endian) = load_sections_of_code(file, strings.is_none(), limits)?;
+        let split = SplitDebugInfo::with_package(path, package, strings, limits)?;
+        Ok(Self { sections, endian, split, strings, limits: *limits, damage: Mutex::default() })
     }
 
     /// Returns true if the image has no debug info.
@@ -212,7 +232,7 @@ impl<'i> DebugInfo<'i> {
         let dwarf = self.dwarf();
         let units = self.units(&dwarf)?;
         let mut found = Subprograms::default();
-        let mut functions = Functions::new(&dwarf, &units);
+        let mut functions = Functions::new(&dwarf, &units, self.strings);
         for (at, unit) in units.iter().enumerate() {
             self.note(offset_of(unit), functions.list(at, &mut found.functions))?;
         }
@@ -233,7 +253,7 @@ impl<'i> DebugInfo<'i> {
                         found.missing_units += 1;
                         return Ok(());
                     };
-                    Functions::new(&dwarf, std::slice::from_ref(&unit)).list(0, &mut found.functions)
+                    Functions::new(&dwarf, std::slice::from_ref(&unit), None).list(0, &mut found.functions)
                 }),
             )?;
         }
@@ -256,7 +276,7 @@ impl<'i> DebugInfo<'i> {
         let units = self.units(&dwarf)?;
         let mut bounds = Bounds::new(&self.limits, most);
         let table = AddressTable::read(&dwarf);
-        let mut functions = Functions::new(&dwarf, &units);
+        let mut functions = Functions::new(&dwarf, &units, self.strings);
         let mut found = InlineChains::new(addresses.len());
         for (at, unit) in units.iter().enumerate() {
             let inside = table.addresses_of(&dwarf, unit, addresses, &found.of_address);
@@ -286,7 +306,7 @@ impl<'i> DebugInfo<'i> {
         let rest = rest.as_ref().map(|sections| self.split.unit(sections, dwarf, unit)).transpose()?.flatten();
         match rest {
             Some((dwarf, unit)) => {
-                let mut functions = Functions::new(&dwarf, std::slice::from_ref(&unit));
+                let mut functions = Functions::new(&dwarf, std::slice::from_ref(&unit), None);
                 functions.look_up(0, addresses, inside, &mut lines, bounds, found)
             }
             None => functions.look_up(at, addresses, inside, &mut lines, bounds, found),
@@ -298,12 +318,12 @@ impl<'i> DebugInfo<'i> {
 ///
 /// LLVM prefers it to the ranges of the unit. The two differ for functions that the linker removed: in the table, they
 /// stay, with code at address 0.
-struct AddressTable<'a>(HashMap<usize, Vec<ArangeHeader<Slice<'a>>>>);
+struct AddressTable<'a>(HashMap<usize, Vec<ArangeHeader<Slice<'a>>>, RandomState>);
 
 impl<'a> AddressTable<'a> {
     /// Reads the table as far as it is not damaged.
     fn read(dwarf: &Dwarf<Slice<'a>>) -> Self {
-        let (mut by_unit, mut headers) = (HashMap::<_, Vec<_>>::new(), dwarf.debug_aranges.headers());
+        let (mut by_unit, mut headers) = (HashMap::<_, Vec<_>, _>::default(), dwarf.debug_aranges.headers());
         while let Ok(Some(header)) = headers.next() {
             by_unit.entry(header.debug_info_offset().0).or_default().push(header);
         }
@@ -384,12 +404,12 @@ struct Lines<'u, 'a> {
     dwarf: &'u Dwarf<Slice<'a>>,
     unit: &'u Unit<Slice<'a>>,
     table: LineTable,
-    files: HashMap<u64, Option<Arc<[u8]>>>,
+    files: HashMap<u64, Option<Arc<[u8]>>, RandomState>,
 }
 
 impl<'u, 'a> Lines<'u, 'a> {
     fn read(dwarf: &'u Dwarf<Slice<'a>>, unit: &'u Unit<Slice<'a>>) -> Result<Self> {
-        Ok(Self { dwarf, unit, table: LineTable::read(unit)?, files: HashMap::new() })
+        Ok(Self { dwarf, unit, table: LineTable::read(unit)?, files: HashMap::default() })
     }
 
     /// The name of a file, if it is known.
@@ -425,14 +445,15 @@ struct Declaration {
 struct Functions<'u, 'a> {
     dwarf: &'u Dwarf<Slice<'a>>,
     units: &'u [Unit<Slice<'a>>],
-    declarations: HashMap<EntryPlace, Declaration>,
+    strings: Option<&'u StringSection>,
+    declarations: HashMap<EntryPlace, Declaration, RandomState>,
     /// The names of functions. Units repeat those of templates.
-    names: HashSet<Arc<[u8]>>,
+    names: HashSet<Arc<[u8]>, RandomState>,
 }
 
 impl<'u, 'a> Functions<'u, 'a> {
-    fn new(dwarf: &'u Dwarf<Slice<'a>>, units: &'u [Unit<Slice<'a>>]) -> Self {
-        Self { dwarf, units, declarations: HashMap::new(), names: HashSet::new() }
+    fn new(dwarf: &'u Dwarf<Slice<'a>>, units: &'u [Unit<Slice<'a>>], strings: Option<&'u StringSection>) -> Self {
+        Self { dwarf, units, strings, declarations: HashMap::default(), names: HashSet::default() }
     }
 
     /// Looks up the addresses at the positions `inside` in a unit.
@@ -447,7 +468,7 @@ impl<'u, 'a> Functions<'u, 'a> {
     ) -> Result<()> {
         let own: Vec<u64> = inside.iter().map(|index| addresses[*index]).collect();
         let (mut subroutines, owners) = self.subroutines(at, &own, bounds)?;
-        let mut known = HashMap::new();
+        let mut known: HashMap<_, u32, RandomState> = HashMap::default();
         for ((index, address), owner) in inside.iter().zip(own).zip(owners) {
             let Some(owner) = owner else { continue };
             let place = lines.table.find(address).unwrap_or_default();
@@ -455,7 +476,7 @@ impl<'u, 'a> Functions<'u, 'a> {
                 Some(chain) => *chain,
                 None => {
                     let callers = self.callers(&mut subroutines, owner, bounds, found)?;
-                    let frame = self.frame(subroutines[owner].entry, place, lines.file(place.file));
+                    let frame = self.frame(subroutines[owner].entry, place, lines.file(place.file))?;
                     let number = found.push(frame, callers, bounds)?;
                     known.insert((owner, place), number);
                     number
@@ -485,7 +506,7 @@ impl<'u, 'a> Functions<'u, 'a> {
                 (Some(known), _) => known,
                 (None, None) => 0,
                 (None, Some(parent)) => {
-                    found.push(self.frame(subroutines[parent].entry, call, None), callers, bounds)?
+                    found.push(self.frame(subroutines[parent].entry, call, None)?, callers, bounds)?
                 }
             };
             subroutines[at].callers = Some(callers);
@@ -494,10 +515,10 @@ impl<'u, 'a> Functions<'u, 'a> {
     }
 
     /// A function with a place in it.
-    fn frame(&mut self, entry: EntryPlace, place: SourcePlace, file: Option<Arc<[u8]>>) -> InlineFrame {
-        let Declaration { name: function, line: start_line } = self.declaration(entry);
+    fn frame(&mut self, entry: EntryPlace, place: SourcePlace, file: Option<Arc<[u8]>>) -> Result<InlineFrame> {
+        let Declaration { name: function, line: start_line } = self.declaration(entry)?;
         let SourcePlace { line, column, discriminator, .. } = place;
-        InlineFrame { function, line, column, discriminator, start_line, file }
+        Ok(InlineFrame { function, line, column, discriminator, start_line, file })
     }
 
     /// Appends the functions of a unit that have a name and code.
@@ -516,7 +537,7 @@ impl<'u, 'a> Functions<'u, 'a> {
             if ranges.is_empty() {
                 continue;
             }
-            if let Some(name) = self.declaration((at, entry.offset())).name {
+            if let Some(name) = self.name((at, entry.offset()))? {
                 found.push(Subprogram { name, ranges });
             }
         }
@@ -572,22 +593,35 @@ impl<'u, 'a> Functions<'u, 'a> {
         Ok((found, addresses.iter().map(|address| owners.of(*address)).collect()))
     }
 
-    fn declaration(&mut self, place: EntryPlace) -> Declaration {
+    fn declaration(&mut self, place: EntryPlace) -> Result<Declaration> {
         if let Some(known) = self.declarations.get(&place) {
-            return known.clone();
+            return Ok(known.clone());
         }
         let line = find_attribute(self.units, place, &[constants::DW_AT_decl_line]);
         let line = line.and_then(|(value, _)| value.udata_value()).unwrap_or(0) as u32;
-        let name = function_name(self.dwarf, self.units, place).map(|name| {
-            self.names.get(name.slice()).cloned().unwrap_or_else(|| {
-                let name: Arc<[u8]> = name.slice().into();
-                self.names.insert(Arc::clone(&name));
-                name
-            })
-        });
-        let declaration = Declaration { name, line };
+        let declaration = Declaration { name: self.name(place)?, line };
         self.declarations.insert(place, declaration.clone());
-        declaration
+        Ok(declaration)
+    }
+
+    /// The name of a function; `None` if it has none, or if the name is damaged.
+    ///
+    /// # Errors
+    ///
+    /// I/O.
+    fn name(&mut self, place: EntryPlace) -> Result<Option<Arc<[u8]>>> {
+        let Some((value, unit)) = find_function_name(self.units, place) else { return Ok(None) };
+        let name = match string(self.dwarf, &self.units[unit], value, self.strings) {
+            Ok(name) => name,
+            Err(error) if matches!(error.kind(), ErrorKind::UnableToCorrelate { .. }) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        if let Some(known) = self.names.get(&*name) {
+            return Ok(Some(Arc::clone(known)));
+        }
+        let name: Arc<[u8]> = name.into();
+        self.names.insert(Arc::clone(&name));
+        Ok(Some(name))
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::error::{Error, ErrorKind, Result};
 use iced_x86::{Code as Opcode, Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, OpKind};
 use object::Architecture;
+use std::borrow::Cow;
 
 /// The effect of an instruction on control flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,8 +26,8 @@ pub(super) enum Transfer {
 /// One byte per byte of code: for the first byte of an instruction its length (low four bits) and [`Transfer`] (high
 /// four bits), for other bytes 0.
 #[derive(Debug)]
-pub(super) struct Code {
-    parts: Vec<Part>,
+pub(super) struct Code<'d> {
+    parts: Vec<Part<'d>>,
     /// Returns the target of a control transfer that has it in its bytes.
     target: fn(&[u8], u64) -> Option<u64>,
     /// Instructions after which code is only reached by a jump or a call, ascending.
@@ -36,26 +37,26 @@ pub(super) struct Code {
 }
 
 #[derive(Debug)]
-struct Part {
+struct Part<'d> {
     start: u64,
     marks: Vec<u8>,
-    bytes: Vec<u8>,
+    bytes: Cow<'d, [u8]>,
 }
 
-impl Part {
+impl Part<'_> {
     fn end(&self) -> u64 {
         self.start + self.marks.len() as u64
     }
 }
 
-impl Code {
+impl<'d> Code<'d> {
     /// Decodes sections, each with its address, its bytes and the addresses of its symbols. Decoding starts at the
     /// first symbol and restarts at each one; bytes before the first symbol are not code.
     ///
     /// # Errors
     ///
     /// Unsupported for a processor other than x86 and AArch64.
-    pub(super) fn decode(architecture: Architecture, sections: Vec<TextSection>) -> Result<Self> {
+    pub(super) fn decode(architecture: Architecture, sections: Vec<TextSection<'d>>) -> Result<Self> {
         type Decode = fn(&[u8], u64) -> Step;
         type Target = fn(&[u8], u64) -> Option<u64>;
         let (decode, target): (Decode, Target) = match architecture {
@@ -78,7 +79,7 @@ impl Code {
         Ok(code)
     }
 
-    fn decode_section(&mut self, section: TextSection, decode: fn(&[u8], u64) -> Step) {
+    fn decode_section(&mut self, section: TextSection<'d>, decode: fn(&[u8], u64) -> Step) {
         let TextSection { address: start, bytes, mut symbols } = section;
         let len = bytes.len() as u64;
         if start.checked_add(len).is_none() {
@@ -111,7 +112,7 @@ impl Code {
     }
 
     /// The part that contains an address, and the position in it.
-    fn part_at(&self, address: u64) -> Option<(&Part, usize)> {
+    fn part_at(&self, address: u64) -> Option<(&Part<'d>, usize)> {
         let after = self.parts.partition_point(|part| part.start <= address);
         let part = &self.parts[after.checked_sub(1)?];
         let at = usize::try_from(address - part.start).ok()?;
@@ -209,9 +210,10 @@ impl Code {
 
 /// A section of code.
 #[derive(Debug)]
-pub(super) struct TextSection {
+pub(super) struct TextSection<'d> {
     pub(super) address: u64,
-    pub(super) bytes: Vec<u8>,
+    /// In the file unless they were compressed.
+    pub(super) bytes: Cow<'d, [u8]>,
     /// Addresses of the symbols of the section, in any order.
     pub(super) symbols: Vec<u64>,
 }
@@ -317,8 +319,8 @@ fn aarch64_target(bytes: &[u8], address: u64) -> Option<u64> {
 mod tests {
     use super::*;
 
-    fn code(architecture: Architecture, bytes: &[u8], symbols: &[u64]) -> Code {
-        let section = TextSection { address: 0x1000, bytes: bytes.to_vec(), symbols: symbols.to_vec() };
+    fn code<'d>(architecture: Architecture, bytes: &'d [u8], symbols: &[u64]) -> Code<'d> {
+        let section = TextSection { address: 0x1000, bytes: bytes.into(), symbols: symbols.to_vec() };
         Code::decode(architecture, vec![section]).unwrap()
     }
 

@@ -318,7 +318,7 @@ fn read_input(
             let blocks = raw_text::read_contexts(&text, program.base())?;
             found.by_context = blocks.into_iter().map(|(title, counters)| (title.to_vec(), counters)).collect();
         } else {
-            found.counters = read_raw(&text, program, RawBase::default())?;
+            found.counters = read_raw(&text, program, RawBase::default())?.counters;
         }
         found.inputs.push(about);
         return Ok((found, false));
@@ -415,6 +415,13 @@ fn without_samples(inputs: &[Input], program: &Program<'_>, limits: &Limits) -> 
     })
 }
 
+fn short_names(functions: String) -> String {
+    format!(
+        "debug info has no mangled name of {functions}, so a compiler does not find the samples: build with -g2 or \
+         -fdebug-info-for-profiling (rustc: -C debuginfo=2)"
+    )
+}
+
 fn warnings_of(report: &SampleReport, counters: &Counters, loaded: &Program<'_>) -> Vec<String> {
     let SampleReport { program, read, runs, plain, probes, contexts, .. } = report;
     let mut warnings = if counters.is_plain() { plain.warnings(loaded.name()) } else { Vec::new() };
@@ -429,6 +436,10 @@ fn warnings_of(report: &SampleReport, counters: &Counters, loaded: &Program<'_>)
     };
     say(program.missing_units, &|units| format!("the split debug info of {units} was not found"), "unit");
     say(program.functions_without_entry, &|functions| format!("no symbol marks the entry of {functions}"), "function");
+    if !loaded.has_probes() {
+        let starts = counters.runs.keys().map(|(start, _)| *start);
+        say(loaded.functions.short_names(starts), &short_names, "function");
+    }
     say(read.bad_lines, &|lines| format!("{lines} of text could not be read as samples"), "line");
     say(read.incomplete_chains, &|samples| format!("{samples} without a whole call chain are left out"), "sample");
     say(

@@ -1,6 +1,6 @@
 //! The functions of a program by address.
 
-use super::names::{canonical, without_suffixes};
+use super::names::{canonical, is_mangled, without_suffixes};
 use crate::objects::Subprogram;
 use foldhash::fast::RandomState;
 use hashbrown::{HashMap, HashSet};
@@ -33,6 +33,16 @@ pub(super) struct FunctionRange {
     function: usize,
     /// Whether the function is entered at the start: it is not a part that was split off.
     is_entry: bool,
+    /// Whether a symbol at the start has the name of the function.
+    has_own_symbol: bool,
+    /// Whether a symbol at the start has a mangled name.
+    has_mangled_symbol: bool,
+}
+
+impl FunctionRange {
+    fn new(start: u64, end: u64, function: usize) -> Self {
+        Self { start, end, function, is_entry: false, has_own_symbol: false, has_mangled_symbol: false }
+    }
 }
 
 /// All functions.
@@ -64,7 +74,7 @@ impl Functions {
                         shared.insert(start);
                     }
                     hashbrown::hash_map::Entry::Vacant(free) => {
-                        free.insert(FunctionRange { start, end, function: at, is_entry: false });
+                        free.insert(FunctionRange::new(start, end, at));
                     }
                 }
             }
@@ -100,7 +110,7 @@ impl Functions {
                     });
                     self.functions[at].is_from_symbols = true;
                     self.functions[at].ranges.push((start, end));
-                    added.entry(start).or_insert(FunctionRange { start, end, function: at, is_entry: false });
+                    added.entry(start).or_insert(FunctionRange::new(start, end, at));
                 }
             }
         }
@@ -160,6 +170,21 @@ impl Functions {
         let range = &mut self.ranges[at];
         let function = &self.functions[range.function];
         range.is_entry |= function.ranges.len() == 1 || *function.name == *canonical(name);
+        if range.start == address {
+            range.has_own_symbol |= *function.name == *name;
+            range.has_mangled_symbol |= is_mangled(name);
+        }
+    }
+
+    /// Counts the functions in which code starts and that have a short name in debug info, without their classes and
+    /// parameters, although their symbols have mangled names.
+    pub(super) fn short_names(&self, starts: impl Iterator<Item = u64>) -> u64 {
+        let is_short = |range: &&FunctionRange| {
+            range.has_mangled_symbol && !range.has_own_symbol && !is_mangled(&self.functions[range.function].name)
+        };
+        let found: HashSet<usize, RandomState> =
+            starts.filter_map(|start| self.range_at(start)).filter(is_short).map(|range| range.function).collect();
+        found.len() as u64
     }
 
     /// The name of the function that is entered at an address.
@@ -212,6 +237,30 @@ mod tests {
         all.note_symbol(b"alias", 0x1004);
         assert_eq!((all.entered_at(0x1000), all.without_entry()), (Some(&b"f"[..]), (0, 1)));
         assert_eq!(all.entered_at(0x1004), None);
+    }
+
+    #[test]
+    fn names_in_debug_info_are_short_if_only_symbols_have_mangled_ones() {
+        let mut all = functions(&[
+            ("foo", &[(0x1000, 0x1010)]),
+            ("_ZN1AC2Ev", &[(0x1010, 0x1020)]),
+            ("main", &[(0x1020, 0x1030)]),
+            ("folded", &[(0x1030, 0x1040)]),
+            ("bar", &[(0x1040, 0x1050)]),
+        ]);
+        for (name, address) in [
+            ("_ZN1A3fooEv", 0x1000),
+            ("_ZN1AC1Ev", 0x1010),
+            ("main", 0x1020),
+            ("_Z5otherv", 0x1024),
+            ("_Z4samev", 0x1030),
+            ("folded", 0x1030),
+            ("_RNv1a3bar", 0x1040),
+        ] {
+            all.note_symbol(name.as_bytes(), address);
+        }
+        assert_eq!(all.short_names([0x1000, 0x1008, 0x1010, 0x1020, 0x1030, 0x1040].into_iter()), 2);
+        assert_eq!(all.short_names([0x1010, 0x1020].into_iter()), 0);
     }
 
     #[test]

@@ -26,6 +26,7 @@ mod data_accesses;
 mod discriminator;
 mod finish;
 mod functions;
+mod image;
 mod line_profile;
 mod loading;
 mod names;
@@ -267,8 +268,10 @@ pub fn write_raw_contexts(counters: &ContextCounters, program: &Program<'_>, bas
 /// # Errors
 ///
 /// Malformed, with the number of the line.
-pub fn read_raw(text: &[u8], program: &Program<'_>, base: RawBase) -> Result<Counters> {
-    raw_text::read(text, base.address(program))
+pub fn read_raw(text: &[u8], program: &Program<'_>, base: RawBase) -> Result<Samples> {
+    let counters = raw_text::read(text, base.address(program))?;
+    let (read, details) = (ReadFindings::default(), SampleDetails::default());
+    Ok(Samples { counters, chains: None, read, runs: None, details, loaded_at: program.base() })
 }
 
 /// Returns true for an unsymbolized profile with calling contexts.

@@ -35,6 +35,11 @@ fn cut<'n>(name: &'n [u8], suffixes: &[&[u8]]) -> &'n [u8] {
     })
 }
 
+/// Returns true for a mangled name of C++ or Rust.
+pub(super) fn is_mangled(name: &[u8]) -> bool {
+    [&b"_Z"[..], b"_R", b"?"].iter().any(|prefix| name.starts_with(prefix))
+}
+
 /// Functions without a body of their own in the source. All translation units have one of the same name.
 const AMBIGUOUS: [&[u8]; 2] = [b"__cxx_global_var_init", b"__tls_init"];
 

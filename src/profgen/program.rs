@@ -3,11 +3,12 @@
 use super::code::{Code, TextSection};
 use super::discriminator::Discriminators;
 use super::functions::Functions;
+use super::image::Image;
 use super::names::canonical;
 use super::probes::{DESCRIPTIONS, PROBES, ProbeFilter, ProbeSections, Probes};
 use crate::bytes::Endian;
 use crate::error::{Error, ErrorKind, Result};
-use crate::input::{Access, InputBytes, open};
+use crate::input::InputBytes;
 use crate::limits::Limits;
 use crate::model::{Release, name_ref};
 use crate::objects::{self, DebugInfo, is_package};
@@ -77,8 +78,8 @@ impl ProgramFiles {
     ///
     /// I/O errors with the path.
     pub fn open(&self, limits: &Limits) -> Result<ProgramImages> {
-        let program = open(&self.program, Access::Read, limits)?;
-        let debug = self.debug.as_ref().map(|path| open(path, Access::Read, limits)).transpose()?;
+        let program = Image::open(&self.program, limits)?;
+        let debug = self.debug.as_ref().map(|path| Image::open(path, limits)).transpose()?;
         Ok(ProgramImages { program, debug })
     }
 }
@@ -86,18 +87,18 @@ impl ProgramFiles {
 /// The contents of a program and of the file with its debug info. Sections of debug info stay in them.
 #[derive(Debug)]
 pub struct ProgramImages {
-    pub(super) program: InputBytes,
-    debug: Option<InputBytes>,
+    pub(super) program: Image,
+    debug: Option<Image>,
 }
 
 impl ProgramImages {
     /// The content of a program with its debug info.
     pub fn of_program(bytes: Vec<u8>) -> Self {
-        Self { program: bytes.into(), debug: None }
+        Self { program: InputBytes::from(bytes).into(), debug: None }
     }
 
     /// The content of the file that has the debug info.
-    pub(super) fn symbolized(&self) -> &[u8] {
+    pub(super) fn symbolized(&self) -> &Image {
         self.debug.as_ref().unwrap_or(&self.program)
     }
 }
@@ -142,7 +143,7 @@ pub struct Program<'f> {
     pub(super) segments: Vec<Segment>,
     /// Address of the first loaded segment, rounded to a page.
     pub(super) first_loaded: u64,
-    pub(super) code: Code,
+    pub(super) code: Code<'f>,
     pub(super) functions: Functions,
     pub(super) discriminators: Discriminators,
     pub(super) rules: Rules,
@@ -179,7 +180,9 @@ impl<'f> Program<'f> {
         let in_debug = |error: Error| error.in_file(files.symbolized());
         let debug_file = images.debug.as_ref().map(|bytes| objects::parse(bytes)).transpose().map_err(in_debug)?;
         let info = debug_file.as_ref().unwrap_or(&file);
-        let debug = DebugInfo::load(info, files.symbolized(), files.package.as_deref(), limits).map_err(in_debug)?;
+        let strings = images.symbolized().strings.as_ref();
+        let package = files.package.as_deref();
+        let debug = DebugInfo::load(info, files.symbolized(), package, strings, limits).map_err(in_debug)?;
         let subprograms = debug.subprograms().map_err(in_debug)?;
         let mut functions = Functions::new(subprograms.functions, base);
         let has_no_functions = functions.is_empty();
@@ -449,11 +452,11 @@ impl<'d> TextSymbols<'d> {
         symbols
     }
 
-    fn decode(mut self, file: &File<'_>, limits: &Limits) -> Result<Code> {
+    fn decode<'f>(mut self, file: &File<'f>, limits: &Limits) -> Result<Code<'f>> {
         let mut sections = Vec::new();
         for section in file.sections() {
             let Some(symbols) = self.of_section.remove(&section.index()) else { continue };
-            let bytes = objects::contents(&section, limits)?;
+            let bytes = objects::contents_in_place(&section, limits)?;
             sections.push(TextSection { address: section.address(), bytes, symbols });
         }
         Code::decode(file.architecture(), sections)

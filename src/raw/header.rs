@@ -88,6 +88,9 @@ impl Header {
             words[word as usize] = cursor.u64(word.name())?;
         }
         let header = Self { encoding: Encoding { endian, pointer, version }, version_word, words };
+        header
+            .check_ids_size()
+            .map_err(|error| error.at("header", start as u64 + 16).in_format(header.format_name()))?;
         if !compat.is_llvm() {
             header.check_words().map_err(|error| error.at("header", start as u64).in_format(header.format_name()))?;
         }
@@ -162,6 +165,15 @@ impl Header {
     /// `raw v8`, as errors name the format.
     pub(crate) fn format_name(&self) -> String {
         format!("raw v{}", self.version())
+    }
+
+    /// LLVM checks it before the other words.
+    fn check_ids_size(&self) -> Result<()> {
+        let size = self.word(Word::BinaryIdsSize);
+        if self.version() >= 8 && !size.is_multiple_of(8) {
+            return Err(Error::bad_header(format!("BinaryIdsSize is {size}, which is not a multiple of 8")));
+        }
+        Ok(())
     }
 
     fn check_words(&self) -> Result<()> {
@@ -247,12 +259,7 @@ impl Sections {
         };
         let pad = |size: usize| Some(size.next_multiple_of(8).wrapping_sub(size) as u64);
 
-        let ids_size = header.word(Word::BinaryIdsSize);
-        if version >= 8 && !ids_size.is_multiple_of(8) {
-            let detail = format!("BinaryIdsSize is {ids_size}, which is not a multiple of 8");
-            return Err(Error::bad_header(detail).at("header", start as u64 + 16));
-        }
-        let binary_ids = walk.take("binary ids", Some(ids_size))?;
+        let binary_ids = walk.take("binary ids", word(Word::BinaryIdsSize))?;
         if compat.is_llvm() {
             walk.finish()?;
             // LLVM complains about the ids before it looks at what follows.

@@ -34,6 +34,55 @@ fn recordings_add_up_and_the_document_counts_samples() {
 }
 
 #[test]
+fn short_names_in_debug_info_are_announced() {
+    const SOURCE: &str = "
+        volatile int sink;
+        struct Adder {
+            int value;
+            __attribute__((always_inline)) int step(int x) const { return x % 7 == 3 ? x + value : x * 3; }
+            __attribute__((noinline)) int both(int x) { int r = step(x) + step(x + 1); sink = r; return r; }
+        };
+        int main() {
+            Adder adder{3};
+            for (int i = 0; i < 3000; i++) adder.both(i);
+        }
+    ";
+    let Some(folder) = folder("short names in debug info", &["clang-22"]) else { return };
+    folder.write("adder.cpp", SOURCE);
+    for (flags, is_short) in [("-g1", true), ("-g", false), ("-g1 -fdebug-info-for-profiling", false)] {
+        folder.run(&format!("clang-22 -O2 {flags} adder.cpp -o prog"));
+        record(&folder, "prog");
+        let output = folder.run("profbridge convert prog.txt --binary prog -o out.proftext");
+        let said = "debug info has no mangled name of 1 function";
+        assert_eq!(errors(&output).contains(said), is_short, "{flags}: {}", errors(&output));
+        let profile = std::fs::read_to_string(folder.path("out.proftext")).expect("it is text");
+        assert_eq!(profile.contains("Adder"), !is_short, "{flags}: {profile}");
+    }
+}
+
+#[test]
+fn missing_split_debug_info_is_announced() {
+    if !available("missing split debug info", &["clang-22"]) {
+        return;
+    }
+    let folder = Folder::new();
+    folder.write("split.c", "int main(int c, char **v) { return c * 3; }\n");
+    folder.run("clang-22 -O1 -g -gsplit-dwarf -c split.c -o split.o");
+    folder.run("clang-22 split.o -o split");
+    let (missing, advice) = ("the split debug info of 1 unit was not found", "keep the .dwo files");
+    let said = |command: &str| {
+        let output = folder.run(command);
+        format!("{}{}", String::from_utf8_lossy(&output.stdout), errors(&output))
+    };
+    let [info, doctor] = ["profbridge info split", "profbridge doctor split"].map(said);
+    assert!(!info.contains(missing) && !doctor.contains(missing) && !doctor.contains(advice), "{info}{doctor}");
+    std::fs::remove_file(folder.path("split.dwo")).expect("clang wrote it");
+    let [info, doctor] = ["profbridge info split", "profbridge doctor split"].map(said);
+    assert!(info.contains(missing), "{info}");
+    assert!(doctor.contains(missing) && doctor.contains(advice), "{doctor}");
+}
+
+#[test]
 fn messages_name_the_missing_data() {
     let Some(folder) = folder("messages of convert", &["clang-22"]) else { return };
     compile(&folder, "clang-22 -O2 -g", "work.c", "prog");

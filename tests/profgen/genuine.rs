@@ -6,13 +6,17 @@ use std::process::{Command, Output};
 
 pub(crate) const GENUINE: &str = "llvm-profgen-22";
 
-/// Compilers, sources and programs.
+/// Compilers, sources and programs. Those with large pages are large files, which are not read whole.
 const PROGRAMS: [(&str, &str, &str); 6] = [
     ("clang-22 -O2 -g -fdebug-info-for-profiling -funique-internal-linkage-names", "work.c", "pie"),
-    ("clang-22 -O3 -g -fdebug-info-for-profiling -mllvm -unroll-count=4", "work.c", "unrolled"),
+    (
+        "clang-22 -O3 -g -fdebug-info-for-profiling -mllvm -unroll-count=4 -Wl,-z,max-page-size=0x400000",
+        "work.c",
+        "unrolled",
+    ),
     ("clang-22 -O2 -g -fdebug-info-for-profiling -no-pie", "work.c", "fixed"),
-    ("clang-22 -O2 -g -gsplit-dwarf -fdebug-info-for-profiling", "work.c", "split"),
-    ("gcc -O2 -g -freorder-blocks-and-partition", "work.c", "gcc"),
+    ("clang-22 -O2 -g -gsplit-dwarf -fdebug-info-for-profiling -Wl,-z,max-page-size=0x400000", "work.c", "split"),
+    ("gcc -O2 -g -freorder-blocks-and-partition -Wl,-z,max-page-size=0x400000", "work.c", "gcc"),
     (
         "clang-22 --driver-mode=g++ -O2 -gdwarf-4 -fdebug-info-for-profiling -fbasic-block-sections=all",
         "work.cpp",
@@ -206,6 +210,12 @@ fn accesses_of_vtables_are_those_of_llvm_profgen() {
         ["accesses.txt --format=text", "accesses.txt", "accesses.txt --pid=7 --format=text", "missing.txt", "none.txt"]
     {
         assert_same(&folder, &format!("{input}={options}"));
+    }
+    let (_, raw) = run(&folder, &[GENUINE], "--perfscript=prog.txt --binary=prog --skip-symbolization");
+    folder.write("raw.txt", raw.expect("it is written"));
+    let unsymbolized = "--unsymbolized-profile=raw.txt --binary=prog --data-access-perftrace";
+    for options in ["accesses.txt --format=text", "accesses.txt --pid=7", "missing.txt"] {
+        assert_same(&folder, &format!("{unsymbolized}={options}"));
     }
     let (_, profile) = run(&folder, &[GENUINE], &format!("{input}=accesses.txt --format=text"));
     let profile = String::from_utf8(profile.expect("it is written")).expect("it is text");

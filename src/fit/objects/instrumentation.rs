@@ -15,6 +15,7 @@ use crate::objects::{self, contents};
 use crate::raw::RecordLayout;
 use object::{BinaryFormat, Object, ObjectSection, ObjectSymbol};
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 /// The facts about a program, or about all object files of an archive.
 #[derive(Debug, Clone, Default)]
@@ -45,6 +46,8 @@ pub(crate) struct ProgramFacts {
     pub(crate) has_gcov: bool,
     /// Whether debug info has line tables.
     pub(crate) has_lines: bool,
+    /// Units whose split debug info was not found.
+    pub(crate) missing_units: u64,
     /// Whether debug info is in another file.
     pub(crate) has_debug_link: bool,
     /// Whether it has descriptors of pseudo-probes.
@@ -104,6 +107,17 @@ impl ProgramFacts {
             if let Err(error) = added {
                 self.faults.push(error.to_string());
             }
+        }
+    }
+
+    /// Looks for the split debug info of the program at a path.
+    pub(crate) fn look_for_split_files(&mut self, file: &object::File<'_>, path: &Path, limits: &Limits) {
+        if file.kind() == object::ObjectKind::Relocatable || file.section_by_name(".debug_info").is_none() {
+            return;
+        }
+        match objects::missing_split_units(file, path, limits) {
+            Ok(missing) => self.missing_units = missing,
+            Err(error) => self.faults.push(error.to_string()),
         }
     }
 

@@ -79,6 +79,15 @@ fn value_kinds_above_the_versions_last_are_malformed() {
 }
 
 #[test]
+fn the_size_of_binary_ids_is_checked_before_other_words() {
+    for version in 8..=11 {
+        let file = File::new(Encoding { version, ..V10 });
+        let error = file.set_word(Word::ValueKindLast, 99).set_word(Word::BinaryIdsSize, 63).fault();
+        assert_eq!(error.llvm_message(), "invalid instrumentation profile data (file header is corrupt)", "{version}");
+    }
+}
+
+#[test]
 fn with_last_kind_0_version_4_has_one_number_of_sites() {
     // Releases 3.9 and 4 left padding where later ones count memory sizes.
     let mut profile = Profile::default();

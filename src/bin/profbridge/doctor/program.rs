@@ -26,7 +26,7 @@ impl Program {
     pub(super) fn look(path: &Path, machine: &Machine) -> Result<Self> {
         let limits = crate::limits::chosen();
         let bytes = Input::new(path).stored_bytes(Access::Read, &limits)?;
-        let mut report = report_program(&bytes, &limits);
+        let mut report = report_program(path, &bytes, &limits);
         word_description(&mut report.description);
         let reads = |tool: &&super::machine::Tool| {
             tool.tool == super::versions::Kind::LlvmProfdata

@@ -52,7 +52,8 @@ fn generate(parsed: &Parsed, release: Release) -> Result<(), Failure> {
     if parsed.is_on("show-source-locations") {
         return Err(Failure::text("--show-source-locations should work together with --show-disassembly-only!"));
     }
-    if parsed.os_text("data-access-perftrace").is_some() && !matches!(kind, "perfscript" | "perfdata") {
+    let has_accesses = parsed.os_text("data-access-perftrace").is_some();
+    if has_accesses && kind == "llvm-sample-profile" {
         return Err(refused("--data-access-perftrace without samples"));
     }
     let limits = Limits::default();
@@ -68,12 +69,16 @@ fn generate(parsed: &Parsed, release: Release) -> Result<(), Failure> {
         "unsymbolized-profile" => {
             let text = read(&path)?;
             if profgen::has_raw_contexts(&text) {
+                if has_accesses {
+                    return Err(refused("--data-access-perftrace with calling contexts"));
+                }
                 let contexts = context_options(parsed);
                 let counters = profgen::read_raw_contexts(&text, &program, raw_base(parsed), &contexts, &limits);
                 let counters = counters.map_err(without_path)?;
                 return context_profile(parsed, &program, counters, &options, &contexts, &limits);
             }
-            (profgen::read_raw(&text, &program, raw_base(parsed)).map_err(without_path)?, None)
+            let samples = profgen::read_raw(&text, &program, raw_base(parsed)).map_err(without_path)?;
+            (with_data_accesses(parsed, samples, &images, &program)?.counters, None)
         }
         "llvm-sample-profile" => {
             let profile = sample_profile(&path)?;
@@ -252,11 +257,22 @@ fn script_options(parsed: &Parsed) -> ScriptOptions {
 
 fn gathered(
     parsed: &Parsed,
-    mut samples: Samples,
+    samples: Samples,
     images: &ProgramImages,
     program: &Program<'_>,
 ) -> Result<Gathered, Failure> {
     warnings::samples(&samples.read, samples.runs.as_ref(), &samples.details);
+    let samples = with_data_accesses(parsed, samples, images, program)?;
+    Ok((samples.counters, samples.chains))
+}
+
+/// Adds the accesses of vtables, if there is a text with them.
+fn with_data_accesses(
+    parsed: &Parsed,
+    mut samples: Samples,
+    images: &ProgramImages,
+    program: &Program<'_>,
+) -> Result<Samples, Failure> {
     if let Some(path) = parsed.os_text("data-access-perftrace").map(PathBuf::from) {
         if !path.is_file() {
             return Err(Failure::text(format!("Failed to open perf trace file: {}", path.display())));
@@ -265,7 +281,7 @@ fn gathered(
         let input = Input::argument(&path);
         samples.add_data_accesses(&input, images, program, process, &Limits::default()).map_err(without_path)?;
     }
-    Ok((samples.counters, samples.chains))
+    Ok(samples)
 }
 
 fn raw_base(parsed: &Parsed) -> RawBase {
