@@ -150,6 +150,15 @@ impl StringSection {
         Self { file, start, len }
     }
 
+    /// Checks that the file has not changed since it was opened.
+    ///
+    /// # Errors
+    ///
+    /// I/O if it has.
+    pub(super) fn check(&self) -> Result<()> {
+        self.file.check()
+    }
+
     /// Reads the string at an offset.
     ///
     /// # Errors

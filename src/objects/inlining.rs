@@ -227,7 +227,7 @@ impl<'i> DebugInfo<'i> {
     ///
     /// # Errors
     ///
-    /// Unable to correlate when all units are damaged.
+    /// Unable to correlate when all units are damaged; I/O.
     pub(crate) fn subprograms(&self) -> Result<Subprograms> {
         let dwarf = self.dwarf();
         let units = self.units(&dwarf)?;
@@ -257,6 +257,7 @@ impl<'i> DebugInfo<'i> {
                 }),
             )?;
         }
+        self.strings.map_or(Ok(()), StringSection::check)?;
         match self.damage() {
             (number, Some(error)) if units.is_empty() => {
                 Err(unable(format!("all units of debug info are damaged ({number}): {error}")))
@@ -270,7 +271,7 @@ impl<'i> DebugInfo<'i> {
     ///
     /// # Errors
     ///
-    /// Limit exceeded as in [`inline_chains`].
+    /// Limit exceeded as in [`inline_chains`]; I/O.
     pub(crate) fn inline_chains(&self, addresses: &[u64], most: usize) -> Result<InlineChains> {
         let dwarf = self.dwarf();
         let units = self.units(&dwarf)?;
@@ -284,6 +285,7 @@ impl<'i> DebugInfo<'i> {
                 inside.and_then(|inside| self.look_up(&mut functions, at, addresses, &inside, &mut bounds, &mut found));
             self.note(offset_of(unit), looked_up)?;
         }
+        self.strings.map_or(Ok(()), StringSection::check)?;
         Ok(found)
     }
 
