@@ -16,7 +16,7 @@ pub fn objects(data: &[u8]) {
     if let Ok(program) = read_sampled_program(Path::new("image"), data, &limits) {
         assert!(!program.functions.is_empty());
     }
-    let _ = report_program(data, &limits);
+    let _ = report_program(Path::new("image"), data, &limits);
     let mut classes = JavaProgram::of_classes();
     let _ = classes.add_classes(data, &limits);
     if let Some(sites) = CodeSites::of(data) {
