@@ -190,6 +190,33 @@ impl ContextTree {
         new
     }
 
+    /// Adds a context of another tree and its callers. Each of them is looked up once.
+    pub(crate) fn adopt_one(&mut self, context: ContextHandle, adoption: &mut Adoption<'_>) -> ContextHandle {
+        let Adoption { source, methods, places, path } = adoption;
+        let mut known = context;
+        while known != ContextHandle::ROOT && places[known.index()] == ContextHandle::ROOT {
+            path.push(known);
+            known = source.caller(known);
+        }
+        let mut new = places[known.index()];
+        let mut is_new = false;
+        while let Some(old) = path.pop() {
+            let frame = source.frame(old.index());
+            let frame = Frame { method: methods[frame.method.index()], ..frame };
+            if is_new {
+                // A new context has no callees.
+                self.extend(std::iter::once(frame));
+                new = ContextHandle::from_index(self.len() - 1);
+            } else {
+                let before = self.len();
+                new = self.child(new, frame);
+                is_new = self.len() > before;
+            }
+            places[old.index()] = new;
+        }
+        new
+    }
+
     /// Loads the index entries of these outermost frames into the cache together, so that the cache misses overlap.
     pub(crate) fn fetch(&self, outermost: impl Iterator<Item = Frame> + Clone) {
         for frame in outermost.clone() {
@@ -372,6 +399,23 @@ impl ContextTree {
     }
 }
 
+/// Contexts of one tree that are added to another one by one.
+pub(crate) struct Adoption<'a> {
+    source: &'a ContextTree,
+    /// The new handles of the methods.
+    methods: &'a [MethodHandle],
+    /// The new contexts by their old index; the root for those that were not added yet.
+    places: Vec<ContextHandle>,
+    /// The contexts that are being added, kept to reuse the memory.
+    path: Vec<ContextHandle>,
+}
+
+impl<'a> Adoption<'a> {
+    pub(crate) fn new(source: &'a ContextTree, methods: &'a [MethodHandle]) -> Self {
+        Self { source, methods, places: vec![ContextHandle::ROOT; source.len()], path: Vec::new() }
+    }
+}
+
 fn hash(hasher: &foldhash::fast::FixedState, caller: u32, frame: Frame) -> u64 {
     hasher.hash_one((u64::from(caller) << 32 | u64::from(frame.bci.cast_unsigned()), frame.method))
 }
@@ -421,6 +465,31 @@ mod tests {
             assert_eq!((tree.leaf(context), tree.add(&[frame])), (Some(frame), context));
         }
         assert_eq!(tree.len(), 1 + numbers.len() * positions.len());
+    }
+
+    #[test]
+    fn contexts_are_added_one_by_one_as_with_their_frames() {
+        let mut source = ContextTree::default();
+        let chains: [&[(usize, i32)]; 6] = [
+            &[(0, 1), (1, 2)],
+            &[(3, 4), (0, 1), (1, 2)],
+            &[(1, 2)],
+            &[(0, 9), (2, 2)],
+            &[],
+            &[(3, 5), (0, 1), (1, 2)],
+        ];
+        let contexts =
+            chains.map(|chain| source.add(&chain.iter().map(|(method, bci)| frame(*method, *bci)).collect::<Vec<_>>()));
+        // Two methods become one.
+        let methods = [3, 1, 1, 0].map(MethodHandle::from_index);
+        let (mut one_by_one, mut adoption) = (ContextTree::default(), Adoption::new(&source, &methods));
+        let mut with_frames = ContextTree::default();
+        for context in contexts.into_iter().rev().chain(contexts) {
+            let frames: Vec<Frame> = source.frames(context).collect();
+            let mapped = |frame: &Frame| Frame { method: methods[frame.method.index()], ..*frame };
+            assert_eq!(one_by_one.adopt_one(context, &mut adoption), with_frames.add_mapped(&frames, mapped));
+        }
+        assert!(one_by_one.iter().eq(with_frames.iter()));
     }
 
     proptest::proptest! {

@@ -11,7 +11,7 @@
 use crate::call_chains::MethodPattern;
 use crate::error::{Error, ErrorKind, Result};
 use crate::hint::Hint;
-use crate::iprof::context::{ContextHandle, ContextTree, Frame};
+use crate::iprof::context::{Adoption, ContextHandle, ContextTree};
 use crate::iprof::document::{Document, Table, TopMember, Version, move_extras};
 use crate::iprof::findings::{Code, Findings, Verdict, refusal};
 use crate::iprof::merge::branches::sort_canonically;
@@ -202,6 +202,7 @@ pub(crate) fn sorted(document: &Document) -> (Document, Mapping) {
     let frames = |context: ContextHandle| {
         document.contexts.frames(context).map(|frame| (methods[frame.method.index()], frame.bci))
     };
+    let mut adoption = Adoption::new(&document.contexts, methods);
     for kind in SectionKind::EACH {
         let leaf = |context| document.contexts.leaf(context).map(|frame| (methods[frame.method.index()], frame.bci));
         let entries = document.sections.entries(kind).map(|(context, records)| (leaf(context), context, records));
@@ -209,8 +210,7 @@ pub(crate) fn sorted(document: &Document) -> (Document, Mapping) {
         // Stable: shapes kept apart stay in the order of their weight.
         entries.sort_by(|a, b| a.0.cmp(&b.0).then_with(|| frames(a.1).cmp(frames(b.1))));
         for (_, context, records) in entries {
-            let frames: Vec<Frame> = frames(context).map(|(method, bci)| Frame { method, bci }).collect();
-            let context = sorted.contexts.add(&frames);
+            let context = sorted.contexts.adopt_one(context, &mut adoption);
             push_sorted(&mut sorted.sections, kind, context, records, types);
         }
     }

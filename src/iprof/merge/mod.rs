@@ -11,10 +11,10 @@ use crate::cancel::Cancel;
 use crate::digits::number_of;
 use crate::error::{Error, Result, Warning, WithWarnings};
 use crate::hint::Hint;
-use crate::iprof::context::{ContextHandle, ContextTree, Frame, describe};
+use crate::iprof::context::{Adoption, ContextHandle, ContextTree, Frame, describe};
 use crate::iprof::document::{Document, EntryMember, InstanceofSpelling, Table, TopMember, Version};
 use crate::iprof::findings::Findings;
-use crate::iprof::read::{Reader, replay};
+use crate::iprof::read::Reader;
 use crate::iprof::reader::{Entry, Reading, Sink};
 use crate::iprof::sections::{BranchRow, CountEntry, Records, RowSection, SectionKind, TypeCount};
 use crate::iprof::tables::{ImportMode, Mapping, Tables};
@@ -154,10 +154,15 @@ impl Merger {
 
     /// Adds a document without its tables.
     fn add_mapped(&mut self, document: &Document, weights: SectionWeights, mapping: Mapping) -> Result<()> {
-        let cancel = self.options.cancel.clone();
-        let mut adding = Adding { merger: self, weights, mapping: Some(mapping) };
-        replay(document, &mut adding, &cancel)?;
-        let mapping = adding.mapping.take().unwrap_or_default();
+        let mut adoption = Adoption::new(&document.contexts, &mapping.methods);
+        for kind in SectionKind::EACH {
+            for (at, (context, records)) in document.sections.entries(kind).enumerate() {
+                self.options.cancel.check()?;
+                let context = self.contexts.adopt_one(context, &mut adoption);
+                let members = document.extras.get(&(Table::Section(kind), at)).cloned();
+                self.add_records(kind, context, records, &weights, &mapping, members);
+            }
+        }
         let extras = document.extras.iter().map(|(place, members)| (*place, members.clone()));
         self.add_frame(document.version, document.instanceof_spelling, &document.layout, extras, &mapping);
         Ok(())
