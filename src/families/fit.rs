@@ -7,7 +7,7 @@ mod samples;
 
 use crate::driver::output_form::OutputForm;
 use crate::error::{Error, ErrorKind, Result, Warning};
-use crate::families::memory::is_only_memory;
+use crate::families::memory::has_only_memory;
 use crate::fit::{FitReport, InstrFit, MethodsFit, Pruned, RemappingFile, SamplesFit};
 use crate::hint::Hint;
 use crate::input::{Access, Family, Format, Input, detect};
@@ -55,15 +55,19 @@ impl Content {
 pub fn fit_files(profile: impl Into<Input>, against: impl Into<Input>, options: &FitOptions) -> Result<Fit> {
     let (profile, against) = (&profile.into(), &against.into());
     sampleprof::require_profile(profile)?;
-    let bytes = profile.bytes(Access::Read, &options.limits)?;
-    match detect(&bytes) {
-        Format::Indexed if is_only_memory(&bytes, &options.limits) => Err(memory_profile().in_file(&profile.path)),
+    match profile.format()? {
+        Format::Indexed if has_only_memory(profile, &options.limits)? => {
+            return Err(memory_profile().in_file(&profile.path));
+        }
         Format::Raw { .. } | Format::Indexed | Format::Text => {
-            drop(bytes);
             let (fit, written, warnings) = instr::fit(profile, against, options)?;
             let report = fit.report(options.topn);
-            Ok(Fit { report, warnings, content: Content::Instr(Box::new(fit), written) })
+            return Ok(Fit { report, warnings, content: Content::Instr(Box::new(fit), written) });
         }
+        _ => {}
+    }
+    let bytes = profile.bytes(Access::Read, &options.limits)?;
+    match detect(&bytes) {
         known if known.is_sample_profile() => {
             let (fit, encoding) = samples::fit(&profile.path, &bytes, against, options)?;
             let report = fit.report(options.topn);

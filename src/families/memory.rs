@@ -30,10 +30,7 @@ pub struct MemoryOptions {
 /// Returns true if the memory profile of an LLVM profile is drawn. An indexed profile can have a memory profile with or
 /// without counters.
 pub(crate) fn draws_memory(input: &Input, options: &MemoryOptions, limits: &Limits) -> Result<bool> {
-    if options.asked_for || input.format()? != Format::Indexed {
-        return Ok(options.asked_for);
-    }
-    Ok(is_only_memory(&input.bytes(Access::Read, limits)?, limits))
+    Ok(options.asked_for || has_only_memory(input, limits)?)
 }
 
 /// Returns true for an indexed profile that has a memory profile and no functions.
@@ -65,7 +62,7 @@ impl MemoryOptions {
 }
 
 /// Whether this is an indexed profile with a memory profile and no function.
-pub(super) fn is_only_memory(data: &[u8], limits: &Limits) -> bool {
+fn is_only_memory(data: &[u8], limits: &Limits) -> bool {
     let options = indexed::ReadOptions::new(*limits, Compat::Profbridge);
     // Damage is for the reader to name.
     IndexedProfile::read(data, options).is_ok_and(|profile| profile.entries().next().is_none() && profile.has_memprof())

@@ -124,21 +124,27 @@ impl InstrFit {
     pub fn report(&self, topn: usize) -> FitReport {
         let Self { input, program, records } = self;
         let rows = records.records.iter().map(|row| {
+            // Reports name only lost functions.
+            if !row.class.is_lost() {
+                return Row { name: Vec::new(), class: row.class, count: row.count, now: None, detail: None };
+            }
             let name = input.profile.functions.name(row.function);
             let now = row.successor.and_then(|at| program.name(program.functions().get(at)?));
             Row {
                 name: self.former_name(name).to_vec(),
                 class: row.class,
                 count: row.count,
-                now: now.filter(|now| *now != name && row.class != Class::Used).map(<[u8]>::to_vec),
+                now: now.filter(|now| *now != name).map(<[u8]>::to_vec),
                 detail: None,
             }
         });
+        let named =
+            |class: ProgramClass, function| if class == ProgramClass::Used { None } else { program.name(function) };
         let listed: Vec<_> = records
             .program
             .iter()
             .zip(program.functions())
-            .map(|(class, function)| (*class, program.name(function)))
+            .map(|(class, function)| (*class, named(*class, function)))
             .collect();
         let head = Head {
             family: "instr",

@@ -1,7 +1,7 @@
 //! The new build: its functions as its compiler computes them.
 
-use crate::model::{NameRef, ProfileKind, Release, SymbolTable, name_ref};
-use hashbrown::HashMap;
+use crate::model::hash_order::name_order;
+use crate::model::{NameRef, ProfileKind, Release, SymbolTable};
 
 /// The source of the new build's functions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,7 +52,6 @@ pub struct Program {
     source: ProgramSource,
     functions: Vec<ProgramFunction>,
     names: SymbolTable,
-    by_name: HashMap<NameRef, Vec<usize>, foldhash::fast::RandomState>,
     /// Variant bits, if the program has them: whether it has IR or front-end instrumentation.
     pub kind: Option<ProfileKind>,
     /// The LLVM release that built it, if the program has it.
@@ -74,13 +73,16 @@ impl Program {
             }
             same
         });
-        // Functions with the same name are in order already.
-        all.sort_by_cached_key(|function| names.name(function.name_ref));
-        let mut by_name: HashMap<NameRef, Vec<usize>, _> = HashMap::default();
-        for (at, function) in all.iter().enumerate() {
-            by_name.entry(function.name_ref).or_default().push(at);
-        }
-        Self { source, functions: all, names, by_name, kind: None, release: None, has_vtables: false }
+        // Functions with the same name are in order already; those without a name come first.
+        let same_name: Vec<&[ProgramFunction]> = all.chunk_by(|one, next| one.name_ref == next.name_ref).collect();
+        let named = same_name.iter().filter_map(|same| Some((names.name(same[0].name_ref)?, *same)));
+        let named: Vec<(&[u8], &[ProgramFunction])> = named.collect();
+        let unnamed = same_name.iter().copied().filter(|same| names.find(same[0].name_ref).is_none());
+        let count = u32::try_from(named.len()).expect("fewer than 2^32 names fit in memory");
+        let order = name_order(count, |at| named[at as usize].0).into_iter().map(|at| named[at as usize].1);
+        let mut functions: Vec<ProgramFunction> = Vec::with_capacity(all.len());
+        unnamed.chain(order).for_each(|same| functions.extend_from_slice(same));
+        Self { source, functions, names, kind: None, release: None, has_vtables: false }
     }
 
     /// Returns the source of the functions.
@@ -98,16 +100,6 @@ impl Program {
         self.names.name(function.name_ref)
     }
 
-    /// The functions of a name, as positions in [`functions`](Self::functions).
-    pub fn find(&self, name: &[u8]) -> &[usize] {
-        self.find_hashed(name_ref(name))
-    }
-
-    /// The functions whose name has that hash.
-    pub fn find_hashed(&self, name: NameRef) -> &[usize] {
-        self.by_name.get(&name).map_or(&[], Vec::as_slice)
-    }
-
     /// Returns the names of functions, and of other items that values refer to, such as vtables.
     pub fn names(&self) -> impl Iterator<Item = &[u8]> {
         self.names.iter().map(|(_, name)| name)
@@ -115,7 +107,7 @@ impl Program {
 
     /// The hashes of all names, known or not.
     pub fn name_refs(&self) -> impl Iterator<Item = NameRef> {
-        self.by_name.keys().copied().chain(self.names.iter().map(|(hash, _)| hash))
+        self.functions.iter().map(|function| function.name_ref).chain(self.names.iter().map(|(hash, _)| hash))
     }
 
     /// Whether IR was instrumented; `None` if the program does not show it.
@@ -133,11 +125,15 @@ mod tests {
         let mut names = SymbolTable::new();
         let [a, b] = ["zeta", "alpha"].map(|name| names.insert(name.as_bytes()));
         let function = |name_ref, func_hash, num_counters| ProgramFunction { name_ref, func_hash, num_counters };
-        let functions =
-            vec![function(a, 1, None), function(b, 5, Some(2)), function(a, 1, Some(3)), function(b, 4, Some(2))];
+        let functions = vec![
+            function(a, 1, None),
+            function(b, 5, Some(2)),
+            function(a, 1, Some(3)),
+            function(b, 4, Some(2)),
+            function(7, 9, None),
+        ];
         let program = Program::new(ProgramSource::DataRecords, functions, names);
         let listed: Vec<_> = program.functions().iter().map(|f| (f.name_ref, f.func_hash, f.num_counters)).collect();
-        assert_eq!(listed, [(b, 4, Some(2)), (b, 5, Some(2)), (a, 1, Some(3))]);
-        assert_eq!((program.find(b"alpha"), program.find(b"gone")), (&[0usize, 1][..], &[][..]));
+        assert_eq!(listed, [(7, 9, None), (b, 4, Some(2)), (b, 5, Some(2)), (a, 1, Some(3))]);
     }
 }
