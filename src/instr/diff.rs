@@ -41,19 +41,30 @@ const ALLOCATIONS: &str = "allocations";
 #[derive(Debug, Default)]
 struct RecordCounters {
     places: Vec<Place>,
-    /// Counters of records that all fit.
+    /// Counters of records whose counters all fit 32 bits.
     narrow: Vec<u32>,
-    /// Counters of the other records. Sums of several records can exceed 64 bits.
-    wide: Vec<u128>,
+    /// Counters of other records whose counters all fit 64 bits.
+    wide: Vec<u64>,
+    /// Counters of all other records: sums of several records.
+    sums: Vec<u128>,
     total: u128,
 }
 
 /// The positions of the counters of a record.
 #[derive(Debug, Clone, Copy, Default)]
 struct Place {
-    is_wide: bool,
+    width: Width,
     start: usize,
     len: usize,
+}
+
+/// The list that has the counters of a record.
+#[derive(Debug, Clone, Copy, Default)]
+enum Width {
+    #[default]
+    Narrow,
+    Wide,
+    Sums,
 }
 
 impl RecordCounters {
@@ -63,37 +74,44 @@ impl RecordCounters {
             self.places.resize(record + 1, Place::default());
         }
         self.places[record] = if self.places[record].len == 0 {
-            let is_wide = counters.iter().any(|count| u32::try_from(count).is_err());
-            self.push(is_wide, counters.iter().map(u128::from))
+            self.push(counters.iter().map(u128::from))
         } else {
             // The file has several records with one name and hash.
             let mut sums: Vec<u128> = self.of(record).collect();
             sums.resize(sums.len().max(counters.len()), 0);
             sums.iter_mut().zip(counters.iter()).for_each(|(sum, count)| *sum += u128::from(count));
-            let is_wide = sums.iter().any(|sum| u32::try_from(*sum).is_err());
-            self.push(is_wide, sums.into_iter())
+            self.push(sums.into_iter())
         };
         self.total += counters.iter().map(u128::from).sum::<u128>();
     }
 
-    fn push(&mut self, is_wide: bool, counts: impl Iterator<Item = u128>) -> Place {
-        let (start, end);
-        if is_wide {
-            start = self.wide.len();
-            self.wide.extend(counts);
-            end = self.wide.len();
-        } else {
-            start = self.narrow.len();
+    fn push(&mut self, counts: impl Iterator<Item = u128> + Clone) -> Place {
+        let largest = counts.clone().max().unwrap_or(0);
+        let (width, start, end);
+        if largest <= u32::MAX.into() {
+            (width, start) = (Width::Narrow, self.narrow.len());
             self.narrow.extend(counts.map(|count| count as u32));
             end = self.narrow.len();
+        } else if largest <= u64::MAX.into() {
+            (width, start) = (Width::Wide, self.wide.len());
+            self.wide.extend(counts.map(|count| count as u64));
+            end = self.wide.len();
+        } else {
+            (width, start) = (Width::Sums, self.sums.len());
+            self.sums.extend(counts);
+            end = self.sums.len();
         }
-        Place { is_wide, start, len: end - start }
+        Place { width, start, len: end - start }
     }
 
     /// Returns the counters of a record; none for a record that the profile does not have.
     fn of(&self, record: usize) -> impl Iterator<Item = u128> + '_ {
-        let Place { is_wide, start, len } = self.places.get(record).copied().unwrap_or_default();
-        (start..start + len).map(move |at| if is_wide { self.wide[at] } else { self.narrow[at].into() })
+        let Place { width, start, len } = self.places.get(record).copied().unwrap_or_default();
+        (start..start + len).map(move |at| match width {
+            Width::Narrow => self.narrow[at].into(),
+            Width::Wide => self.wide[at].into(),
+            Width::Sums => self.sums[at],
+        })
     }
 
     /// Compares the counters of two profiles.
