@@ -10,7 +10,7 @@ use crate::families::memprof::merge_memory_files;
 use crate::families::merge::iprof::{IprofMergeOptions, IprofMergeReport, merge_iprof_files};
 use crate::families::merge::mixed::{MixedSum, is_document, merge_mixed};
 use crate::families::merged::{MergeFailure, Merged, MergedInputs, MergedProfile};
-use crate::families::partial::{self, keep_inputs, open_kept};
+use crate::families::partial::{self, keep_inputs, open_each, open_kept};
 use crate::families::plan::{MergePlan, StackOutput};
 use crate::families::settings::MergeSettings;
 use crate::families::stack_files::{StackSum, are_pprof, merge_pprof, merge_tables};
@@ -270,14 +270,16 @@ fn encoded<T>(sum: StackSum<T>, encode: impl FnOnce(T) -> Result<EncodedStacks>)
 fn open_documents(inputs: &[Input], options: &IprofMergeOptions) -> Result<Option<Vec<Input>>> {
     let limits = &options.read.limits;
     let documents: Vec<Input> = inputs.iter().filter(|input| is_document(input)).cloned().collect();
-    if open_kept(&documents, Family::Iprof, options.llvm.allow_duplicates, limits)?.is_none() {
+    let Some(opened) = open_each(&documents, Family::Iprof, options.llvm.allow_duplicates, limits)? else {
         return Ok(None);
-    }
+    };
+    let mut opened = opened.into_iter();
     let mut all = Vec::new();
     for input in inputs {
-        let alone = std::slice::from_ref(input);
-        let opened = if is_document(input) { open_kept(alone, Family::Iprof, true, limits)? } else { None };
-        all.extend(opened.map_or_else(|| alone.to_vec(), |(kept, _)| kept));
+        match is_document(input) {
+            true => all.extend(opened.next().into_iter().flat_map(|(kept, _)| kept)),
+            false => all.push(input.clone()),
+        }
     }
     Ok(Some(all))
 }

@@ -30,6 +30,7 @@ mod stored_inputs;
 pub use crate::instr::partial::files::{finish, merge_partially, open, write_file};
 pub use any::{Finished, Partial};
 pub use options::PartialOptions;
+pub(crate) use stored_inputs::open_each;
 pub(crate) use stored_inputs::{encode_kept, keep_inputs};
 pub use stored_inputs::{kept_inputs, open_kept};
 

@@ -117,6 +117,21 @@ pub fn open_kept(
     allow_duplicates: bool,
     limits: &Limits,
 ) -> Result<Option<(Vec<Input>, Vec<PathBuf>)>> {
+    let Some(opened) = open_each(inputs, family, allow_duplicates, limits)? else { return Ok(None) };
+    let (opened, found): (Vec<_>, Vec<_>) = opened.into_iter().unzip();
+    Ok(Some((opened.concat(), found.concat())))
+}
+
+/// The opened inputs of one input, and those of them that were found in directories.
+type Opened = (Vec<Input>, Vec<PathBuf>);
+
+/// Like [`open_kept`], but returns the results of each input.
+pub(crate) fn open_each(
+    inputs: &[WeightedInput],
+    family: Family,
+    allow_duplicates: bool,
+    limits: &Limits,
+) -> Result<Option<Vec<Opened>>> {
     let mut is_any_part = false;
     for input in inputs {
         is_any_part |= is_part(input)?;
@@ -124,15 +139,15 @@ pub fn open_kept(
     if !is_any_part {
         return Ok(None);
     }
-    let (mut opened, mut found) = (Vec::new(), Vec::new());
+    let mut all = Vec::with_capacity(inputs.len());
     let mut duplicates = Duplicates::default();
     for input in inputs {
-        match part_of(input, family, limits) {
+        all.push(match part_of(input, family, limits) {
             Ok(None) => {
                 if !allow_duplicates && let Ok(bytes) = input.stored_bytes(Access::Read, limits) {
                     duplicates.append(Duplicates::of(&input.path, false, [&about(input, &bytes)]))?;
                 }
-                opened.push(input.clone());
+                (vec![input.clone()], Vec::new())
             }
             Ok(Some(_)) if input.weight.get() != 1 => return Err(no_weight().in_file(&input.path)),
             Ok(Some(part)) => {
@@ -140,13 +155,12 @@ pub fn open_kept(
                     let inputs = part.inputs().iter().map(|kept| &kept.about);
                     duplicates.append(Duplicates::of(&input.path, true, inputs))?;
                 }
-                opened.extend(kept_inputs(&part, limits)?);
-                found.extend(found_of(&part));
+                (kept_inputs(&part, limits)?, found_of(&part).collect())
             }
-            Err(error) => opened.push(open_one(&unreadable(input, &error), limits)?),
-        }
+            Err(error) => (vec![open_one(&unreadable(input, &error), limits)?], Vec::new()),
+        });
     }
-    Ok(Some((opened, found)))
+    Ok(Some(all))
 }
 
 /// Returns true if an input is a partial merge. A missing or unreadable input is not one: its reader reports the error.
