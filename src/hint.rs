@@ -178,7 +178,7 @@ impl fmt::Display for Hint {
                 "for optimization, use the hashes of the target to merge them; for coverage, keep them unchanged"
             }
             Self::ChooseNoVersion => "the compiler ignores these records; choose no format version, or 12",
-            Self::LinkWithBuildId => "link the program with a build id, or do not require one program",
+            Self::LinkWithBuildId => "pass raw profiles, or indexed profiles of LLVM 16 or later, of a program linked with a build id",
             Self::AllowDuplicates => "remove one of them, or allow duplicates to count it twice",
             Self::NameTheProgram => "give the program that was sampled",
             Self::StacksOrProgram => {

@@ -4,6 +4,7 @@ use crate::bytes::leb128::read_uleb128;
 use crate::bytes::{Cursor, Endian};
 use crate::error::{Error, ErrorKind, Result};
 use crate::error_report::ErrorReport;
+use crate::identify::sample_profiles::GccVersion;
 use crate::input::{Format, Input, OtherFormat};
 use crate::limits::Limits;
 use crate::model::description::{Description, PartDescription};
@@ -32,7 +33,12 @@ pub(crate) fn describe(data: &[u8], format: Format, limits: &Limits) -> Descript
             description.supported = true;
             memprof_dumps(data).map(Some)
         }
-        Format::SampleText | Format::SampleGcc => Ok(Some(reads(SAMPLE_TOOLS))),
+        Format::SampleText => Ok(Some(reads(SAMPLE_TOOLS))),
+        Format::SampleGcc => Ok(Some(match GccVersion::of(data) {
+            Some(GccVersion::One) => versioned(1, "GCC 11 and earlier -fauto-profile, profbridge"),
+            Some(GccVersion::Two) => versioned(2, "GCC 12 and later -fauto-profile, profbridge"),
+            _ => versioned("704", SAMPLE_TOOLS),
+        })),
         Format::SampleBinary | Format::SampleCompactBinary => sample(data, false).map(Some),
         Format::SampleExtBinary => sample(data, true).map(Some),
         Format::Other(other) => {

@@ -15,7 +15,8 @@ use crate::families::plan::{MergePlan, StackOutput};
 use crate::families::settings::MergeSettings;
 use crate::families::stack_files::{StackSum, are_pprof, merge_pprof, merge_tables};
 use crate::families::stack_output::{EncodedStacks, StackEncoder};
-use crate::input::{Family, Format, Input};
+use crate::identify::sample_profiles::GccVersion;
+use crate::input::{Access, Family, Format, Input};
 use crate::instr::cross_release::Origins;
 use crate::instr::file_merge::MergeOptions;
 use crate::instr::file_merge::{MergeReport, RecordError, leave_in_file, merge_files};
@@ -23,8 +24,9 @@ use crate::instr::partial::PartialMerge;
 use crate::instr::resolved_target::ResolvedTarget;
 use crate::instr::target::{Evidence, Target, TargetSource};
 use crate::iprof::{self, Finding};
+use crate::limits::Limits;
 use crate::model::Profile;
-use crate::sampleprof::{self, Rules};
+use crate::sampleprof::{self, Encoding, Rules};
 use crate::stacks::pprof;
 use std::collections::BTreeSet;
 use std::num::NonZeroU64;
@@ -197,11 +199,31 @@ fn merge_samples(inputs: &[Input], settings: &MergeSettings, progress: OnProgres
     let mut write = settings.write.sample;
     write.rules = rules;
     write.encoding = settings.write.sample_encoding.unwrap_or_else(|| report.profile.default_encoding(rules));
+    let keeps_format =
+        settings.write.sample_encoding.is_none() && target.target.source == TargetSource::Inputs && part.is_none();
+    if let Some(version) = keeps_format.then(|| gcc_version(inputs, &options.read.limits)).flatten() {
+        (write.encoding, write.version) = (Encoding::Gcc, version);
+    }
     let mut found = MergedInputs::new(std::mem::take(&mut report.inputs.reports));
     found.faults = std::mem::take(&mut report.inputs.faults);
     let shares_nothing = report.shares_nothing;
     let profile = MergedProfile::SampleProf { report, write, part };
     Ok(Merged { target: Some(target), shares_nothing, ..Merged::new(profile, found) })
+}
+
+/// Returns the newest version of the inputs, if all are sample profiles that only GCC reads.
+fn gcc_version(inputs: &[Input], limits: &Limits) -> Option<u64> {
+    let is_gcc = |input: &Input| input.format().is_ok_and(|format| format == Format::SampleGcc) && !input.is_pipe();
+    if !inputs.iter().all(is_gcc) {
+        return None;
+    }
+    let version = |input: &Input| match GccVersion::of(&input.bytes(Access::Read, limits).ok()?)? {
+        GccVersion::One => Some(1),
+        GccVersion::Two => Some(2),
+        GccVersion::Of704 => None,
+    };
+    let versions: Option<Vec<u64>> = inputs.iter().map(version).collect();
+    versions?.into_iter().max()
 }
 
 fn merge_iprof(inputs: &[Input], settings: &MergeSettings, progress: OnProgress<'_>) -> Result<Merged, MergeFailure> {

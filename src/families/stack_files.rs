@@ -118,7 +118,7 @@ pub(crate) fn add_file(input: &Input, options: &StackOptions, table: &mut StackT
     let format = input.look()?.identity.format;
     if format != Format::Jfr {
         if options.recording.from.is_some() || options.recording.to.is_some() {
-            return Err(Error::usage("only recordings can be filtered by time"));
+            return Err(Error::usage("only recordings of Flight Recorder can be filtered by time"));
         }
         if format != Format::PerfData {
             let data = input.bytes(Access::Read, &options.limits)?;

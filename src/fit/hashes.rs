@@ -9,7 +9,9 @@ use super::program::Program;
 use crate::instr::cross_release::colon_form;
 use crate::instr::cross_release::names::{FIRST_THIRD_VERSION, FOURTH_MASK, FOURTH_VERSION, is_of_clang, is_small};
 use crate::model::symbols::NameRefMap;
-use crate::model::{FunctionTable, NameRef, Profile, Release, SymbolTable, ValueKind, name_ref};
+use crate::model::{
+    FunctionTable, FunctionView, NameRef, Profile, RecordView, Release, SymbolTable, ValueKind, name_ref,
+};
 use foldhash::HashSet as FastSet;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashSet};
@@ -28,6 +30,8 @@ pub(super) enum HashMatch {
     Equal,
     /// The compiler would find it in a file of another version.
     OtherAlgorithm,
+    /// The profile's hash lacks bits that the compiler computes.
+    Unrecoverable,
     /// The hashes belong to different functions.
     Different,
     /// Unknown: the profile's hashes are older than all known algorithms.
@@ -69,6 +73,13 @@ impl HashRules {
         Self { is_ir, program_is_third, version, profile_is_fourth: third == 0 && fourth > COINCIDENCES }
     }
 
+    /// Returns true if another record of the function has the same hash with the bits that this one lacks, and the
+    /// compiler uses that.
+    pub(super) fn has_whole_twin(&self, function: FunctionView<'_>, found: u64) -> bool {
+        let is_whole = |other: RecordView<'_>| other.func_hash != found && other.func_hash & FOURTH_MASK == found;
+        !self.is_ir && self.version < FOURTH_VERSION && !is_small(found) && function.records().any(is_whole)
+    }
+
     /// Returns whether a record with the hash `found` is used for a function with the hash `own` in the new build.
     pub(super) fn compare(&self, name: &[u8], found: u64, own: u64) -> HashMatch {
         if self.is_ir || !is_of_clang(name, found) {
@@ -79,6 +90,9 @@ impl HashRules {
         }
         if found & FOURTH_MASK != own & FOURTH_MASK {
             return HashMatch::Different;
+        }
+        if self.program_is_third && found <= FOURTH_MASK && own > FOURTH_MASK {
+            return HashMatch::Unrecoverable;
         }
         let equal = if self.version >= FOURTH_VERSION {
             found <= FOURTH_MASK
@@ -162,7 +176,7 @@ pub fn compare(profile: &Profile, symbols: &SymbolTable, program: &Program, topn
     let mut gone = Vec::new();
     for (target, count) in seen {
         let name = names.find(target);
-        if there.contains(&target) {
+        if there.contains(&target) || name.is_some_and(|name| is_there_in_old_form(&there, name, is_ir)) {
             fit.there += 1;
             fit.there_count += count;
         } else if let Some(name) = name {
@@ -195,6 +209,11 @@ fn there(program: &Program, is_ir: bool) -> FastSet<NameRef> {
     there
 }
 
+/// Returns true if a program of an older release has the function, whose name has another form there.
+fn is_there_in_old_form(there: &FastSet<NameRef>, name: &[u8], is_ir: bool) -> bool {
+    is_ir && colon_form(name).is_some_and(|form| there.contains(&name_ref(&form)))
+}
+
 /// The names in the profile, by their hash.
 struct Names<'a> {
     functions: NameRefMap<&'a [u8]>,
@@ -214,13 +233,17 @@ impl<'a> Names<'a> {
 
 /// Returns the call targets and vtables that the profile names and that the program does not have.
 pub(super) fn gone_targets(profile: &Profile, symbols: &SymbolTable, program: &Program) -> HashSet<NameRef> {
-    let there = there(program, profile.kind.is_ir());
+    let is_ir = profile.kind.is_ir();
+    let there = there(program, is_ir);
     let records = profile.functions.iter().flat_map(|function| function.records());
     let values = records.flat_map(|record| {
         kinds(program).flat_map(move |kind| record.sites(kind).values().iter().map(|value| value.value))
     });
     let names = Names::new(profile, symbols);
-    values.filter(|value| *value != 0 && !there.contains(value) && names.find(*value).is_some()).collect()
+    let is_gone = |target: &NameRef| {
+        !there.contains(target) && names.find(*target).is_some_and(|name| !is_there_in_old_form(&there, name, is_ir))
+    };
+    values.filter(|value| *value != 0 && is_gone(value)).collect()
 }
 
 #[cfg(test)]
@@ -236,11 +259,12 @@ mod tests {
 
     #[test]
     fn the_version_of_the_file_chooses_the_algorithm() {
-        use HashMatch::{Different, Equal, OtherAlgorithm, Unknown};
+        use HashMatch::{Different, Equal, OtherAlgorithm, Unknown, Unrecoverable};
         for (version, is_third, is_fourth, found, own, expected) in [
             // clang 19 and its own file.
             (12, true, false, WHOLE, WHOLE, Equal),
-            (12, true, false, CLEARED, WHOLE, OtherAlgorithm),
+            (12, true, false, CLEARED, WHOLE, Unrecoverable),
+            (13, true, true, CLEARED, WHOLE, Unrecoverable),
             (12, true, false, WHOLE ^ 1 << 63, WHOLE, Different),
             // clang 22: its own file, an old file, old hashes in a new file, new hashes in an old file.
             (13, false, true, CLEARED, CLEARED, Equal),

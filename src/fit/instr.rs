@@ -9,6 +9,7 @@ use super::program::{Program, ProgramFunction};
 use super::report::{Class, FitReport, Head, ProgramClass, Pruned, ReleaseFinding, Releases, Row, summarize};
 use crate::digits::number_of;
 use crate::error::{Error, ErrorKind, Result};
+use crate::instr::cross_release::apply::require_comparable;
 use crate::instr::cross_release::{Finding, colon_form};
 use crate::model::symbols::NameRefMap;
 use crate::model::{
@@ -38,6 +39,9 @@ pub struct InstrInput {
     pub description: String,
 }
 
+/// Why a record cannot be used.
+const CUT_HASH: &str = "its hash lacks four bits that this compiler computes";
+
 /// An LLVM profile compared with a new build.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -54,12 +58,12 @@ pub struct InstrFit {
 ///
 /// # Errors
 ///
-/// Nothing to compare if one has IR and the other front-end instrumentation, if either has no functions, or if they
+/// Nothing to compare if they have different kinds of counters, such as those of IR and of the front end, if either has no functions, or if they
 /// have no functions in common.
 pub(crate) fn compare_instr(input: InstrInput, program: Program) -> Result<InstrFit> {
     check_kinds(&input, &program)?;
     let mut records = compare(&input.profile, input.indexed_version, &program);
-    if has_nothing_in_common(&input.profile, &records) {
+    if has_nothing_in_common(&input.profile, &program, &records) {
         return Err(nothing_in_common(&input.profile, &program));
     }
     if !is_readable(&input) {
@@ -89,16 +93,7 @@ fn check_kinds(input: &InstrInput, program: &Program) -> Result<()> {
             "pass an instrumented program, or a profile that it wrote",
         );
     }
-    let words =
-        |is_ir: bool| if is_ir { "in IR (-fprofile-generate)" } else { "in the front end (-fprofile-instr-generate)" };
-    let is_ir = input.profile.kind.is_ir();
-    match program.is_ir() {
-        Some(other) if other != is_ir => unable(
-            format!("the profile was instrumented {}, the new build {}", words(is_ir), words(other)),
-            "build with the same kind of instrumentation as the profile",
-        ),
-        _ => Ok(()),
-    }
+    program.kind.map_or(Ok(()), |built| require_comparable(input.profile.kind, built))
 }
 
 fn nothing_in_common(profile: &Profile, program: &Program) -> Error {
@@ -135,7 +130,7 @@ impl InstrFit {
                 class: row.class,
                 count: row.count,
                 now: now.filter(|now| *now != name).map(<[u8]>::to_vec),
-                detail: None,
+                detail: (row.class == Class::Unusable).then(|| CUT_HASH.to_string()),
             }
         });
         let named =
@@ -382,8 +377,12 @@ impl<'a> Comparison<'a> {
                 continue;
             }
             let class_of_record = match self.rules.compare(function.name(), record.func_hash, own.func_hash) {
+                HashMatch::Equal | HashMatch::OtherAlgorithm if has_other_counters(own, record) => Class::Changed,
+                // The compiler looks for the whole hash, if the version of the file has it.
+                HashMatch::Equal if self.rules.has_whole_twin(function, record.func_hash) => Class::OtherRelease,
                 HashMatch::Equal => best,
                 HashMatch::OtherAlgorithm => Class::OtherRelease,
+                HashMatch::Unrecoverable => Class::Unusable,
                 HashMatch::Different => Class::Changed,
                 HashMatch::Unknown => Class::NotCompared,
             };
@@ -465,6 +464,12 @@ impl<'a> Comparison<'a> {
     }
 }
 
+/// Returns true if a function has another number of counters than a record, with which its compiler rejects the record.
+fn has_other_counters(own: &ProgramFunction, record: RecordView<'_>) -> bool {
+    let found = record.counters.iter().len();
+    record.pseudo_count().is_none() && own.num_counters.is_some_and(|count| count as usize != found)
+}
+
 /// Returns true if the hash belongs to the second, context-sensitive pass of IR instrumentation.
 fn is_second_pass(hash: u64) -> bool {
     hash & FunctionRecord::CONTEXT_SENSITIVE_HASH != 0
@@ -478,9 +483,10 @@ fn sum_of(record: RecordView<'_>) -> u128 {
     record.counters.iter().map(u128::from).sum()
 }
 
-/// Returns true if the profile and the program have no function in common except `main`.
-fn has_nothing_in_common(profile: &Profile, fit: &RecordsFit) -> bool {
-    let is_main = |function: FunctionId| profile.functions.name(function) == b"main";
+/// Returns true if the profile and the program have no function in common except `main`, which most programs have.
+fn has_nothing_in_common(profile: &Profile, program: &Program, fit: &RecordsFit) -> bool {
+    let has_only_main = program.functions().len() == 1;
+    let is_main = |function: FunctionId| profile.functions.name(function) == b"main" && !has_only_main;
     let mut others = fit.records.iter().filter(|row| row.class != Class::NotCompared && !is_main(row.function));
     let mut any = false;
     let common = others.any(|row| {

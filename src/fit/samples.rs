@@ -410,8 +410,24 @@ impl SamplesFit {
         });
         for record in &mut copy.functions {
             prune_inlined(record, &stays, &mut pruned);
+            self.prune_targets(record, &mut pruned);
         }
         (copy, pruned)
+    }
+
+    /// Leaves out call targets that the new build no longer has. Targets without samples of their own may be functions of
+    /// libraries.
+    fn prune_targets(&self, record: &mut FunctionRecord, pruned: &mut Pruned) {
+        let is_gone = |id: &NameId| self.verdicts.get(id).is_some_and(|verdict| verdict.class == Class::Gone);
+        for entry in &mut record.body {
+            if entry.targets.iter().any(|target| is_gone(&target.callee)) {
+                let (before, mut targets) = (entry.targets.len(), std::mem::take(&mut entry.targets).into_list());
+                targets.retain(|target| !is_gone(&target.callee));
+                pruned.values += (before - targets.len()) as u64;
+                entry.targets = targets.into();
+            }
+        }
+        record.call_sites.iter_mut().for_each(|site| self.prune_targets(&mut site.callee, pruned));
     }
 }
 

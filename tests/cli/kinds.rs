@@ -107,6 +107,35 @@ fn raw_profiles_of_two_kinds_are_an_error() {
 }
 
 #[test]
+fn profiles_of_two_kinds_are_not_compared() {
+    let folder = text_of_each_kind();
+    for (one, other) in [(0, 1), (0, 2), (2, 3), (2, 4), (4, 5)] {
+        let wanted =
+            format!("nothing to compare: the kinds of their counters differ ({}; {})", KINDS[one].1, KINDS[other].1);
+        for command in ["diff", "overlap"] {
+            let finished = run(&folder, &format!("{command} {one} {other}"));
+            finished.assert_refused(1, &[&wanted]);
+            assert_eq!(run(&folder, &format!("{command} {one} {one}")).code, Some(0));
+        }
+    }
+}
+
+/// Without the mark of their kind, an older compiler uses the counts for other places.
+#[test]
+fn counters_of_a_kind_that_the_target_does_not_know_are_an_error() {
+    let folder = text_of_each_kind();
+    for (input, release, since, kind) in [("4", 19, 20, "loop entries"), ("1", 13, 14, "byte coverage")] {
+        for output in ["x.profdata", "x.proftext"] {
+            let finished = run(&folder, &format!("merge {input} --for=llvm-{release} -o {output}"));
+            finished
+                .assert_refused(1, &[&format!("LLVM {release} does not know {kind}"), &format!("target LLVM {since}")]);
+        }
+        done(&folder, &format!("merge {input} --for=llvm-{since} -o x.profdata"));
+        fs::remove_file(folder.path("x.profdata")).unwrap();
+    }
+}
+
+#[test]
 fn directories_and_lists_of_two_kinds_are_an_error() {
     let folder = text_of_each_kind();
     fs::create_dir(folder.path("in")).unwrap();

@@ -206,9 +206,13 @@ fn families_that_do_not_go_together_are_refused() {
     let (jar, iprof) = (testdata("java/Shapes.jar"), testdata("iprof/fibonacci.iprof"));
     let (jar, iprof) = (jar.display(), iprof.display());
     for (profile, thing, words) in [
-        ("p.proftext".to_string(), "s.prof".to_string(), "the profile an LLVM instrumentation profile"),
-        ("s.prof".to_string(), "p.proftext".to_string(), "the profile a sample profile"),
-        (iprof.to_string(), "p.proftext".to_string(), "the profile an iprof"),
+        (
+            "p.proftext".to_string(),
+            "s.prof".to_string(),
+            "the profile (LLVM instrumentation profile) have different formats",
+        ),
+        ("s.prof".to_string(), "p.proftext".to_string(), "the profile (sample profile) have different formats"),
+        (iprof.to_string(), "p.proftext".to_string(), "the profile (iprof) have different formats"),
         (iprof.to_string(), jar.to_string(), "none of the"),
         ("p.proftext".to_string(), "empty".to_string(), "the file is empty"),
         ("empty".to_string(), "p.proftext".to_string(), "the file is empty"),
@@ -230,8 +234,11 @@ fn the_kinds_of_instrumentation_have_to_agree() {
     folder.write("p.proftext", PROFILE);
     folder.write("a.c", "int main(void) { return 0; }\n");
     folder.run("clang-22 -fprofile-instr-generate a.c -o program");
-    let (code, said) = folder.failure("profbridge fit p.proftext --against program");
-    assert!(code == Some(1) && said.contains("the profile was instrumented in IR"), "{said}");
+    folder.run("clang-22 -fprofile-instr-generate -c a.c -o object");
+    for build in ["program", "object"] {
+        let (code, said) = folder.failure(&format!("profbridge fit p.proftext --against {build}"));
+        assert!(code == Some(1) && said.contains("differ (IR instrumentation; front-end instrumentation)"), "{said}");
+    }
 }
 
 /// Returns the faults that a program can have, one file in `testdata/fit` each.

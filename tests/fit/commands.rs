@@ -155,6 +155,65 @@ fn targets_that_no_longer_exist_are_listed_and_pruned() {
 }
 
 #[test]
+fn targets_of_another_release_are_there_under_their_other_name() {
+    let folder = Folder::new();
+    let caller = |target: &str, count: u64| format!("caller\n1\n1\n9\n1\n0\n1\n1\n{target}:{count}\n\n");
+    let callee = |name: &str| text("", &[(name, 2, &[1])]).trim_start().to_string();
+    folder.write("old.proftext", format!(":ir\n{}{}", caller("a.c;local", 5), callee("a.c;local")));
+    folder.write("new.proftext", format!(":ir\n{}{}", caller("a.c:local", 1), callee("a.c:local")));
+    for line in ["old.proftext --against new.proftext", "new.proftext --against old.proftext"] {
+        let targets = &folder.fit(line)["targets"];
+        assert_eq!((&targets["there"], &targets["gone"]), (&1.into(), &0.into()), "{line}: {targets:#}");
+    }
+    folder.run("profbridge fit old.proftext --against new.proftext --prune -o pruned.proftext");
+    assert!(std::fs::read_to_string(folder.path("pruned.proftext")).unwrap().contains("a.c;local:5"));
+}
+
+#[test]
+fn of_two_hash_versions_the_compiler_uses_the_one_of_the_file() {
+    let folder = Folder::new();
+    let (whole, cleared) = (0x4c09_d3f6_8c42_3a76, 0x0c09_d3f6_8c42_3a76);
+    folder.write("old.proftext", text("", &[("main", whole, &[3]), ("main", cleared, &[5]), ("f", 24, &[7])]));
+    folder.write("new.proftext", text("", &[("main", cleared, &[1]), ("f", 24, &[1])]));
+    let report = folder.fit("old.proftext --against new.proftext");
+    assert_eq!((functions(&report, "used"), functions(&report, "other-release")), (2, 1), "{report:#}");
+    // A compiler before LLVM 22 computes bits that are lost.
+    folder.write("short.proftext", text("", &[("main", cleared, &[5]), ("f", 24, &[7])]));
+    folder.write("third.proftext", text("", &[("main", whole, &[1]), ("f", 24, &[1])]));
+    let report = folder.fit("short.proftext --against third.proftext");
+    assert_eq!((functions(&report, "used"), functions(&report, "unusable")), (1, 1), "{report:#}");
+}
+
+#[test]
+fn a_program_with_nothing_but_main_is_compared() {
+    let folder = Folder::new();
+    folder.write("old.proftext", text(":ir", &[("main", 1, &[1]), ("of_library", 2, &[9])]));
+    folder.write("new.proftext", text(":ir", &[("main", 1, &[1])]));
+    let report = folder.fit("old.proftext --against new.proftext");
+    assert_eq!((functions(&report, "used"), functions(&report, "gone")), (1, 1), "{report:#}");
+}
+
+#[test]
+fn records_of_other_counters_are_not_used() {
+    let folder = Folder::new();
+    folder.write("old.proftext", text("", &[("main", 1, &[1, 2]), ("same", 2, &[3])]));
+    folder.write("new.proftext", text("", &[("main", 1, &[1, 2, 3]), ("same", 2, &[3])]));
+    let report = folder.fit("old.proftext --against new.proftext");
+    assert_eq!((functions(&report, "used"), functions(&report, "changed")), (1, 1), "{report:#}");
+    folder.write("loops.proftext", text(":ir\n:instrument_loop_entries", &[("main", 1, &[1, 2])]));
+    folder.write("plain.proftext", text(":ir", &[("main", 1, &[1, 2])]));
+    let refused = folder.try_run("profbridge fit loops.proftext --against plain.proftext");
+    assert_eq!(refused.status.code(), Some(1));
+    let said = errors(&refused);
+    assert!(
+        said.contains(
+            "kinds of their counters differ (IR instrumentation, loop entries instrumented; IR instrumentation)"
+        ),
+        "{said}"
+    );
+}
+
+#[test]
 fn context_sensitive_records_are_compared_with_their_like() {
     let folder = Folder::new();
     let second = 1 << 60 | 5;

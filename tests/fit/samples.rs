@@ -264,6 +264,13 @@ fn stale_functions_are_pruned_with_their_inlinees() {
     let pruned = std::fs::read_to_string(folder.path("pruned.prof")).unwrap();
     assert!(pruned.contains("main:20:1") && !pruned.contains("changes"), "{pruned}");
     assert_eq!(folder.fit("pruned.prof --against new.prof")["used_counts"], 1.0);
+    // So are call targets that are gone, but not those that never had samples, such as functions of libraries.
+    let caller = |targets: &str| format!("main:30:1\n 1: 10{targets}\n 2: gone:10\n  1: 10 gone:4 stays:1\n");
+    folder.write("old.prof", [caller(" gone:3 stays:2 printf:1"), function("gone", 3), function("stays", 1)].concat());
+    folder.write("new.prof", [caller(""), function("stays", 1)].concat().replace("gone", "stays"));
+    folder.fit("old.prof --against new.prof --prune -o pruned.prof");
+    let pruned = std::fs::read_to_string(folder.path("pruned.prof")).unwrap();
+    assert!(pruned.contains(" stays:2") && pruned.contains(" printf:1") && !pruned.contains("gone"), "{pruned}");
 }
 
 const RUST: &str = "#[inline(never)]\npub fn square(x: u64) -> u64 {\n    if x > 3 { x * x } else { x }\n}\n\

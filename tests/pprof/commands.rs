@@ -108,7 +108,7 @@ fn a_chosen_sample_type_keeps_its_name_and_the_rest() {
     folder.stderr_of("merge heap.pprof --sample-type alloc_objects -o objects.pprof");
     assert!(folder.shows("info objects.pprof").contains("values        alloc_objects/count\n"));
     // Samples are selected without losing the first lines of functions.
-    let said = folder.fails("merge squares.pprof --thread nobody -o nobody.pgo");
+    let said = folder.fails("merge squares.pprof --thread none -o none.pgo");
     assert!(said.contains("the inputs have 80 samples") && said.contains("no sample has a thread"), "{said}");
     // Go's compiler fails without the first lines of functions.
     folder.write("a.collapsed", "a;b 5\n");

@@ -49,6 +49,11 @@ fn gcc_uses_the_counts_of_a_written_file() {
     assert!(hot_functions(&workspace, "-fauto-profile=fbdata.afdo").contains(&"hot".to_string()));
     // A file of the other version is rejected because of its version, not its content.
     workspace.run("profbridge convert app.prof -o old.afdo --sample-format gcc --sample-format-version 1");
+    // A merge of files of GCC is a file of GCC.
+    workspace.run("profbridge merge old.afdo old.afdo -o twice.afdo");
+    let twice = workspace.attempt("profbridge info twice.afdo");
+    let said = String::from_utf8_lossy(&twice.stdout).into_owned();
+    assert!(said.contains("GCC sample profile") && said.contains("GCC 11 and earlier"), "{said}");
     let old = workspace.attempt("gcc -O2 -g -fauto-profile=old.afdo -c app.c -o app.o");
     assert!(String::from_utf8_lossy(&old.stderr).contains("profile version 1 does not match 2"));
 }

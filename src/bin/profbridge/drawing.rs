@@ -151,7 +151,7 @@ impl PictureArgs {
 
     fn read(&self, paths: &[PathBuf]) -> Result<Content> {
         let mut options = self.stacks.read_options();
-        options.memory = self.memory.options();
+        options.memory = self.memory.options()?;
         let inputs: Vec<Input> = paths.iter().map(Input::argument).collect();
         let (content, warnings) = read_content(&inputs, &options, &self.stacks.selection())?;
         warnings.iter().for_each(console::warning);

@@ -38,7 +38,10 @@ pub(crate) fn hint_text(hint: &Hint) -> Cow<'static, str> {
         Hint::ProfileComesFirst => "pass the profile first, and the new build with --against",
         Hint::UniteHashes => "for optimization, use --hashes=reader to merge them; for coverage, keep them unchanged",
         Hint::ChooseNoVersion => "the compiler ignores these records; omit --format-version, or use 12",
-        Hint::LinkWithBuildId => "link the program with -Wl,--build-id, or omit --same-program",
+        Hint::LinkWithBuildId => {
+            "pass raw profiles or indexed profiles of LLVM 16 or later, of programs linked with -Wl,--build-id; or omit \
+             --same-program"
+        }
         Hint::AllowDuplicates => "remove one of them, or use --allow-duplicates to count it twice",
         Hint::NameTheProgram => "make a sample profile with `profbridge merge --binary PROGRAM`",
         Hint::StacksOrProgram => {

@@ -3,7 +3,7 @@
 use crate::console::{self, write_output};
 use crate::demangled::DemangleArgs;
 use crate::documents::{self, Described, FileJson};
-use crate::validate::{existing_path, options_of, refuse};
+use crate::validate::{options_of, refuse, require_existing};
 use clap::{Args, ValueEnum};
 use profbridge::families::memory::{AllocationUnit, MemoryOptions};
 use profbridge::input::Input;
@@ -22,14 +22,15 @@ use std::sync::Arc;
 #[command(next_help_heading = "Memory profiles")]
 pub(crate) struct ProgramArgs {
     /// The program that wrote raw memory profiles, with debug info; repeat it for several programs
-    #[arg(long, value_name = "FILE", value_parser = existing_path())]
+    #[arg(long, value_name = "FILE")]
     profiled_binary: Vec<PathBuf>,
 }
 
 impl ProgramArgs {
     /// Returns the programs. Each is opened when a profile needs it.
-    pub(crate) fn programs(&self) -> Arc<Programs> {
-        Arc::new(Programs::new(self.profiled_binary.clone(), &crate::limits::chosen()))
+    pub(crate) fn programs(&self) -> Result<Arc<Programs>> {
+        require_existing(&self.profiled_binary)?;
+        Ok(Arc::new(Programs::new(self.profiled_binary.clone(), &crate::limits::chosen())))
     }
 }
 
@@ -49,12 +50,12 @@ pub(crate) struct DrawMemoryArgs {
 
 impl DrawMemoryArgs {
     /// Returns the library's options.
-    pub(crate) fn options(&self) -> MemoryOptions {
+    pub(crate) fn options(&self) -> Result<MemoryOptions> {
         let mut options = MemoryOptions::default();
         options.asked_for = self.memory;
         options.unit = if self.allocations { AllocationUnit::Allocations } else { AllocationUnit::Bytes };
-        options.programs = self.programs.programs();
-        options
+        options.programs = self.programs.programs()?;
+        Ok(options)
     }
 }
 
@@ -156,7 +157,7 @@ impl ShowMemoryArgs {
         (json, names): (bool, DemangleArgs),
     ) -> Result<ExitCode> {
         let mut read = crate::limits::read_options();
-        read.programs = self.programs.programs();
+        read.programs = self.programs.programs()?;
         if self.yaml {
             let mut text = Vec::new();
             let thresholds = HotnessThresholds::default();

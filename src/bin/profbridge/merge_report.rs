@@ -241,6 +241,10 @@ pub(crate) fn report_result(
     if messages.warnings {
         warnings.iter().for_each(console::warning);
     }
+    if let (MergedProfile::Instr { report, .. }, true) = (&merged.profile, messages.notes) {
+        let temporal = &report.profile.temporal;
+        note_dropped_traces(temporal.traces.len() as u64, temporal.stream_size);
+    }
     if merged.shares_nothing && messages.warnings {
         // Other profiles have no binary ids.
         let advice = match merged.family() {
@@ -259,6 +263,15 @@ pub(crate) fn report_result(
     if let (MergedProfile::Instr { write, .. }, Some(target), true) = (&merged.profile, &merged.target, messages.target)
     {
         announce(target, write.format, output);
+    }
+}
+
+/// Says how many temporal traces a merge kept. LLVM's merge keeps a random selection, too.
+fn note_dropped_traces(kept: u64, all: u64) {
+    if kept > 0 && kept < all {
+        console::note(&format!(
+            "kept a random selection of {kept} of {all} temporal traces (see --temporal-profile-trace-reservoir-size)"
+        ));
     }
 }
 

@@ -1,7 +1,7 @@
 //! Options for writing stacks.
 
 use crate::stacks::StackArgs;
-use crate::validate::{existing_path, options_of, refuse};
+use crate::validate::{options_of, refuse, require_existing};
 use clap::{Args, ValueEnum};
 use profbridge::Result;
 use profbridge::families::StackWriteOptions;
@@ -16,7 +16,7 @@ use std::path::PathBuf;
 #[command(next_help_heading = "Options for writing stacks")]
 pub(crate) struct WriteStackArgs {
     /// Sources of missing types: class files, jars, directories of them, iprof files, recordings
-    #[arg(long, value_name = "FILE", value_parser = existing_path())]
+    #[arg(long, value_name = "FILE")]
     pub(crate) reference: Vec<PathBuf>,
     /// How to treat methods with several overloads in the reference
     #[arg(long, value_enum, default_value_t = OverloadArg::First, value_name = "TREATMENT")]
@@ -65,8 +65,9 @@ impl WriteStackArgs {
         options.limits = crate::limits::chosen();
     }
 
-    /// Rejects options that have no effect on this form of stacks.
+    /// Rejects options that have no effect on this form of stacks, and references that do not exist.
     pub(crate) fn refuse_for(&self, format: StackOutput) -> Result<()> {
+        require_existing(&self.reference)?;
         let text = ["--no-descriptors", "--no-bci", "--threads", "--dots"];
         let iprof = ["--bci-unknown", "--drop-hidden"];
         if format != StackOutput::Collapsed {

@@ -25,7 +25,7 @@ pub(crate) struct StackArgs {
     /// events, the number for samples]
     #[arg(long, value_enum, value_name = "WEIGHT")]
     weight: Option<WeightArg>,
-    /// Use only events that began within this time range of a recording: 90s..2m, 1.5h.. or ..30s from its start, or
+    /// Use only events that began within this time range of a Flight Recorder recording: 90s..2m, 1.5h.. or ..30s from its start, or
     /// dates in UTC such as 2026-11-22T04:38:00Z
     #[arg(long, value_name = "FROM..TO", value_parser = parse_time)]
     time: Option<TimeArg>,

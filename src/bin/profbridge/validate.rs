@@ -1,6 +1,5 @@
 //! Options without effect on the given inputs, and invalid inputs.
 
-use clap::builder::{PathBufValueParser, TypedValueParser};
 use profbridge::{Error, Result};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -41,9 +40,10 @@ pub(crate) fn refuse(options: &[impl AsRef<str>], meant: &str, hint: &str) -> Re
     }
 }
 
-/// Returns the parser of a path that must exist, because it may not be opened.
-pub(crate) fn existing_path() -> impl TypedValueParser<Value = PathBuf> {
-    PathBufValueParser::new().try_map(|path: PathBuf| std::fs::metadata(&path).map(|_| path))
+/// Rejects named files that do not exist, because they may not be opened.
+pub(crate) fn require_existing(paths: &[PathBuf]) -> Result<()> {
+    let open = |path: &PathBuf| std::fs::metadata(path).map_err(|error| Error::io("cannot open", error).in_file(path));
+    paths.iter().try_for_each(|path| open(path).map(drop))
 }
 
 /// Rejects standard input in two places, because it can be read only once.

@@ -111,7 +111,8 @@ fn is_native(bytes: &[u8]) -> bool {
 }
 
 fn not_a_program(path: &Path, what: &str) -> Error {
-    let detail = format!("the new build is a {what}, the profile an LLVM instrumentation profile");
+    let detail =
+        format!("the new build ({what}) and the profile (LLVM instrumentation profile) have different formats");
     let error = Error::new(ErrorKind::UnableToCompare { detail }).in_file(path);
     error.with_hint("pass an instrumented program or library, or a raw or indexed profile of it")
 }

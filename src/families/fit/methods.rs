@@ -48,7 +48,7 @@ fn read_against(input: &Input, options: &FitOptions) -> Result<JavaProgram> {
         }
         Format::Empty => Err(Error::new(ErrorKind::EmptyProfile).in_file(path)),
         other => {
-            let detail = format!("the new build is a {other}, the profile an iprof");
+            let detail = format!("the new build ({other}) and the profile (iprof) have different formats");
             let error = Error::new(ErrorKind::UnableToCompare { detail }).in_file(path);
             Err(error.with_hint("pass a jar, a class file, a directory of them, or a newer iprof"))
         }

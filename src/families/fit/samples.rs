@@ -43,7 +43,7 @@ fn read_against(input: &Input, options: &FitOptions) -> Result<SampledProgram> {
         Format::Empty => Err(ErrorKind::EmptyProfile.into()),
         Format::Unknown | Format::Other(_) => read_sampled_program(&input.path, &bytes, &options.limits),
         other => {
-            let detail = format!("the new build is a {other}, the profile a sample profile");
+            let detail = format!("the new build ({other}) and the profile (sample profile) have different formats");
             Err(Error::new(ErrorKind::UnableToCompare { detail })
                 .with_hint("pass a program or library with symbols, or a newer sample profile"))
         }

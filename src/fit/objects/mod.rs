@@ -34,7 +34,9 @@ pub fn read_program(path: &Path, bytes: &[u8], limits: &Limits) -> Result<Progra
     let file = parse(bytes)?;
     let mut program = match records::read_data_records(&file, limits)? {
         Some(found) => {
-            let kind = found.kind();
+            // Instrumented IR has the variable in every object file, the front end only in the runtime.
+            let is_of_front_end = file.kind() == object::ObjectKind::Relocatable;
+            let kind = found.kind().or_else(|| is_of_front_end.then_some(ProfileKind::NONE));
             let source =
                 if found.is_correlation { ProgramSource::CorrelationRecords } else { ProgramSource::DataRecords };
             let mut program = Program::new(source, found.functions, found.names);

@@ -6,7 +6,7 @@ use crate::input::{Family, Input};
 use crate::instr::FunctionFilter;
 use crate::instr::cross_release::{self, Candidates, CrossReleaseOptions, Finding, Following};
 use crate::instr::open::{ReadOptions, with_reader};
-use crate::model::{Profile, Release};
+use crate::model::{Profile, ProfileKind, Release};
 
 /// The target of a profile, chosen after a look at its content.
 #[derive(Debug, Clone)]
@@ -49,22 +49,41 @@ pub fn cross(
 ///
 /// # Errors
 ///
-/// The errors of the files' readers, with the path.
+/// The errors of the files' readers, with the path; unable to compare if their counters have different kinds.
 pub(crate) fn following(first: &Input, second: &Input, read: &ReadOptions) -> Result<Following> {
-    let mut candidates = Candidates::default();
+    let (mut candidates, mut kinds) = (Candidates::default(), Vec::new());
     for input in [first, second] {
         if input.family()? == Some(Family::MemProf) {
             return Ok(Following::default());
         }
         with_reader(input, read, |reader| {
+            let mut has_functions = false;
             loop {
                 let kind = reader.kind();
-                let Some(read) = reader.next_record()? else { return Ok(()) };
+                let Some(read) = reader.next_record()? else {
+                    kinds.extend(has_functions.then_some(kind));
+                    return Ok(());
+                };
+                has_functions = true;
                 candidates.add(kind, read.name, read.record.func_hash);
             }
         })?;
     }
+    if let [first, second] = kinds[..] {
+        require_comparable(first, second)?;
+    }
     Ok(candidates.following())
+}
+
+/// Rejects counters of different kinds: those of one function count different places.
+pub(crate) fn require_comparable(first: ProfileKind, second: ProfileKind) -> Result<()> {
+    let (first, second) = (first.of_counters(), second.of_counters());
+    if first == second {
+        return Ok(());
+    }
+    let words = |kind: ProfileKind| kind.sentence_words().join(", ");
+    let detail = format!("the kinds of their counters differ ({}; {})", words(first), words(second));
+    Err(Error::new(ErrorKind::UnableToCompare { detail }).with_hint("use the same kind of instrumentation for both"))
 }
 
 fn refuse_losses(findings: &[Finding], release: Release) -> Result<()> {

@@ -42,7 +42,14 @@ pub(super) fn adapt_names(
     let reads_semicolons = options.release >= SEMICOLONS_SINCE;
     let separator = if reads_semicolons { b':' } else { b';' };
     // In most profiles no function is local, or all names already have the form of the target.
-    if !names_may_change(options) || !profile.functions.iter().any(|function| function.name().contains(&separator)) {
+    if !names_may_change(options) {
+        return None;
+    }
+    if !reads_semicolons {
+        // Later releases also look for the old form of targets, earlier ones only for that.
+        count_unknown_targets(profile, counted);
+    }
+    if !profile.functions.iter().any(|function| function.name().contains(&separator)) {
         return None;
     }
     let forms = Forms::of(&profile.functions, options.origins);
@@ -62,7 +69,9 @@ pub(super) fn adapt_names(
         counted.add(kind, profile, function);
         former_names.insert(name.to_vec(), profile.functions.name(function).to_vec());
     }
-    count_unknown_targets(profile, counted);
+    if reads_semicolons {
+        count_unknown_targets(profile, counted);
+    }
     let targets = renaming.in_order().map(|(function, name)| (name_hash(profile, function), name_ref(name))).collect();
     let changes = Changes { names: renaming.names, targets, hashes: HashMap::new() };
     Some(rebuild(profile, changes, options.release, counted))

@@ -62,7 +62,7 @@ impl ConvertArgs {
         (settings.strict, settings.hashes) = (self.strict, self.cross.hashes());
         let options = &mut settings.options.instr;
         options.read.limits = crate::limits::chosen();
-        options.read.programs = self.memprof.programs.programs();
+        options.read.programs = self.memprof.programs.programs()?;
         options.memprof = self.memprof.options();
         options.keep_vtable_names = form != OutputForm::MemProfYaml || options.keep_vtable_names;
         settings.write.sparse = self.sparse;

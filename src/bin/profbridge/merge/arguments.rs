@@ -227,7 +227,7 @@ impl MergeArgs {
         let mut options = MergeOptions::default();
         options.read.limits = crate::limits::chosen();
         options.read.correlator = self.correlate.correlator()?;
-        options.read.programs = self.memprof.programs.programs();
+        options.read.programs = self.memprof.programs.programs()?;
         options.memprof = self.memprof.options();
         options.failure_mode = self.failure_mode.into();
         options.threads = NonZeroUsize::new(self.num_threads);
