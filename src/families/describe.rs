@@ -34,12 +34,18 @@ pub(crate) fn describe(data: &[u8], format: Format, limits: &Limits) -> Descript
             memprof_dumps(data).map(Some)
         }
         Format::SampleText => Ok(Some(reads(SAMPLE_TOOLS))),
-        Format::SampleGcc => Ok(Some(match GccVersion::of(data) {
-            Some(GccVersion::One) => versioned(1, "GCC 11 and earlier -fauto-profile, profbridge"),
-            Some(GccVersion::Two) => versioned(2, "GCC 12 and later -fauto-profile, profbridge"),
-            _ => versioned("704", SAMPLE_TOOLS),
+        Format::SampleGcc => Ok(GccVersion::of(data).map(|version| {
+            let tools = match version {
+                GccVersion::One => "gcc -fauto-profile of GCC 11 and earlier",
+                GccVersion::Two => "gcc -fauto-profile of GCC 12 and later",
+                GccVersion::Of704 => SAMPLE_TOOLS,
+            };
+            versioned(version.number(), tools)
         })),
-        Format::SampleBinary | Format::SampleCompactBinary => sample(data, false).map(Some),
+        Format::SampleBinary => sample(data, false).map(Some),
+        Format::SampleCompactBinary => sample(data, false).map(|part| {
+            Some(PartDescription { read_by: Some(format!("{SAMPLE_TOOLS} of LLVM 16 and earlier")), ..part })
+        }),
         Format::SampleExtBinary => sample(data, true).map(Some),
         Format::Other(other) => {
             let error = ErrorKind::NotAProfile { what: other.words() };
@@ -208,7 +214,8 @@ fn sample(data: &[u8], extensible: bool) -> Result<PartDescription> {
     let mut cursor = Cursor::new(data, 0, Endian::Little, "header");
     read_uleb128(&mut cursor, "magic")?;
     let version = read_uleb128(&mut cursor, "version")?;
-    let mut part = versioned(version, SAMPLE_TOOLS);
+    let since = if extensible && version == 104 { " of LLVM 23 and later" } else { "" };
+    let mut part = versioned(version, &format!("{SAMPLE_TOOLS}{since}"));
     if !extensible {
         return Ok(part);
     }

@@ -217,13 +217,10 @@ fn gcc_version(inputs: &[Input], limits: &Limits) -> Option<u64> {
     if !inputs.iter().all(is_gcc) {
         return None;
     }
-    let version = |input: &Input| match GccVersion::of(&input.bytes(Access::Read, limits).ok()?)? {
-        GccVersion::One => Some(1),
-        GccVersion::Two => Some(2),
-        GccVersion::Of704 => None,
-    };
-    let versions: Option<Vec<u64>> = inputs.iter().map(version).collect();
-    versions?.into_iter().max()
+    let version = |input: &Input| GccVersion::of(&input.bytes(Access::Read, limits).ok()?);
+    let is_of_gcc = |version: &GccVersion| *version != GccVersion::Of704;
+    let versions = inputs.iter().map(|input| version(input).filter(is_of_gcc).map(GccVersion::number));
+    versions.collect::<Option<Vec<u64>>>()?.into_iter().max()
 }
 
 fn merge_iprof(inputs: &[Input], settings: &MergeSettings, progress: OnProgress<'_>) -> Result<Merged, MergeFailure> {

@@ -40,6 +40,17 @@ impl GccVersion {
     }
 }
 
+impl GccVersion {
+    /// Returns the number in the file.
+    pub(crate) fn number(self) -> u64 {
+        match self {
+            Self::Of704 => 704,
+            Self::One => 1,
+            Self::Two => 2,
+        }
+    }
+}
+
 /// Returns the binary format with the given magic number, which is stored as ULEB128.
 pub(crate) fn binary_format(file: &[u8]) -> Option<Format> {
     let mut cursor = Cursor::new(&file[..file.len().min(16)], 0, Endian::Little, "header");

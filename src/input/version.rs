@@ -1,6 +1,9 @@
 //! The format version in the first bytes of a file.
 
+use crate::bytes::leb128::read_uleb128;
+use crate::bytes::{Cursor, Endian};
 use crate::identify::Format;
+use crate::identify::sample_profiles::GccVersion;
 use std::fmt;
 
 /// A version in the notation of its format.
@@ -40,6 +43,12 @@ impl FormatVersion {
                 Some(Self::MajorMinor(half(4)?, half(6)?))
             }
             Format::Iprof => of_json(head),
+            Format::SampleBinary | Format::SampleExtBinary | Format::SampleCompactBinary => {
+                let mut cursor = Cursor::new(head, 0, Endian::Little, "header");
+                read_uleb128(&mut cursor, "magic").ok()?;
+                Some(Self::Number(read_uleb128(&mut cursor, "version").ok()?))
+            }
+            Format::SampleGcc => GccVersion::of(head).map(|version| Self::Number(version.number())),
             _ => None,
         }
     }
@@ -60,7 +69,7 @@ fn of_json(head: &[u8]) -> Option<FormatVersion> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bytes::{Endian, PointerWidth};
+    use crate::bytes::PointerWidth;
 
     fn reported(format: Format, head: &[u8]) -> Option<String> {
         FormatVersion::of(format, head).map(|version| version.to_string())
@@ -82,5 +91,9 @@ mod tests {
             assert_eq!(reported(Format::Iprof, bad.as_bytes()), None, "{bad}");
         }
         assert_eq!(reported(Format::Text, b":ir\n"), None);
+        assert_eq!(reported(Format::SampleExtBinary, b"\x84\x01\x67").as_deref(), Some("103"));
+        assert_eq!(reported(Format::SampleExtBinary, b"\x84"), None);
+        let head = b"adcg\x02\0\0\0\0\0\0\0\0\0\0\xaa";
+        assert_eq!(reported(Format::SampleGcc, head).as_deref(), Some("2"));
     }
 }
