@@ -201,8 +201,8 @@ pub(crate) fn diff_with(
             let (a, b) = pair(section);
             changes.compared += changed_sites(section, a, b, &mut found);
         }
-        found.retain(|change| options.lists(|| names.site(change.section, change.site)));
         changes.count = found.len() as u64;
+        found.retain(|change| options.lists(|| names.site(change.section, change.site)));
         found.sort_by_key(|change| (Reverse(change.events), change.section, change.site));
         let named = |change: &FoundChange| Change {
             site: names.site(change.section, change.site),

@@ -348,6 +348,12 @@ fn advice_on(facts: &ProgramFacts) -> Vec<String> {
         );
     }
     if facts.is_instrumented() {
+        if facts.is_correlated() {
+            advice.push(
+                "keep this file and name it when you merge its profiles, which have no functions of their own"
+                    .to_string(),
+            );
+        }
         if !facts.is_linked {
             advice.push(
                 "link it with the clang or rustc that compiled it: the runtime decides the version of its profiles"

@@ -25,6 +25,42 @@ fn done(folder: &Folder, line: &[&str]) -> String {
     out(&finished)
 }
 
+/// `--function` shortens lists; the numbers are those of the whole profile.
+#[test]
+fn a_filter_of_diff_does_not_change_the_number_of_changed_receivers() {
+    let folder = Folder::new();
+    let profile = |target: &str| {
+        let caller = format!("caller\n1\n1\n9\n1\n0\n1\n1\n{target}:5\n\n");
+        format!(":ir\n{caller}one\n2\n1\n5\n\ntwo\n3\n1\n5\n")
+    };
+    fs::write(folder.path("a"), profile("one")).unwrap();
+    fs::write(folder.path("b"), profile("two")).unwrap();
+    for line in [&["diff", "a", "b"][..], &["diff", "a", "b", "--function=two"]] {
+        assert!(done(&folder, line).contains("Changed receivers: 1 of 1 site"), "{line:?}");
+    }
+}
+
+/// A filter drops the records of functions that stay in the traces.
+#[test]
+fn functions_without_a_name_are_not_ordered() {
+    let folder = Folder::new();
+    let traces = ":ir\n:temporal_prof_traces\n1\n1\n1\na,b,c,\n\n";
+    let functions = "a\n1\n1\n1\n\nb\n2\n1\n1\n\nc\n3\n1\n1\n";
+    fs::write(folder.path("t.proftext"), format!("{traces}{functions}")).unwrap();
+    done(&folder, &["merge", "t.proftext", "--function=^[ac]$", "-o", "t.profdata"]);
+    let ordered = folder.run(&["order", "t.profdata"]);
+    let names: Vec<String> = out(&ordered).lines().filter(|line| !line.starts_with('#')).map(str::to_string).collect();
+    assert!(names == ["a", "c"] || names == ["c", "a"], "{names:?}");
+    assert!(ordered.stderr.contains("dropped 1 function of the traces"), "{}", ordered.stderr);
+}
+
+#[test]
+fn doctor_says_that_a_merge_needs_the_program() {
+    let folder = Folder::new();
+    let said = done(&folder, &["doctor", &testdata("correlate/clang-19-binary.binary")]);
+    assert!(said.contains("keep this file and name it when you merge its profiles"), "{said}");
+}
+
 #[test]
 fn function_is_one_rule_for_every_family() {
     let folder = Folder::new();

@@ -146,6 +146,18 @@ fn inputs_without_a_function_in_common_are_noted_for_every_family() {
     }
 }
 
+#[test]
+fn main_of_another_program_is_not_a_function_in_common() {
+    let folder = Folder::new();
+    let program = |hash: u64, other: &str| format!(":ir\nmain\n{hash}\n1\n1\n\n{other}\n5\n1\n7\n");
+    for (name, content) in [("a", program(1, "one")), ("b", program(2, "two")), ("c", program(1, "three"))] {
+        fs::write(folder.path(name), content).unwrap();
+    }
+    let note = "have no function in common";
+    assert!(done(&folder, "merge a b -o x.profdata").contains(note));
+    assert!(!done(&folder, "merge a c -o x.profdata").contains(note), "main has the same hash");
+}
+
 /// One function that allocates.
 fn memory_profile(function: u64) -> String {
     format!(

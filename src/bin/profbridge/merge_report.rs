@@ -266,7 +266,7 @@ pub(crate) fn report_result(
     }
 }
 
-/// Says how many temporal traces a merge kept. LLVM's merge keeps a random selection, too.
+/// Prints how many temporal traces a merge kept. LLVM also keeps a random selection.
 fn note_dropped_traces(kept: u64, all: u64) {
     if kept > 0 && kept < all {
         console::note(&format!(

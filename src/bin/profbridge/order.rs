@@ -5,12 +5,13 @@ use crate::console::write_output;
 use crate::demangled::{DemangleArgs, parse_pattern};
 use crate::documents::{self, Described, FileJson};
 use crate::outputs::guard;
+use crate::plural::number_of;
 use clap::Args;
 use profbridge::families::{self, Written};
 use profbridge::input::Input;
 use profbridge::instr::order::{OrderOptions, OrderedFunction};
 use profbridge::names::NamePattern;
-use profbridge::{Error, Result};
+use profbridge::{Error, Result, Warning};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -80,8 +81,15 @@ impl OrderArgs {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Keeps the selected functions, in their order.
+    /// Keeps the selected functions, in their order. A linker can use only those that have a name.
     fn choose(&self, functions: &mut Vec<OrderedFunction>) -> Result<()> {
+        let all = functions.len();
+        functions.retain(|function| !function.name.is_empty());
+        if functions.len() < all {
+            let unnamed = number_of(all - functions.len(), "function");
+            let message = format!("dropped {unnamed} of the traces, whose names are not in the profile");
+            console::warning(&Warning::new(message).in_file(&self.file));
+        }
         if let Some(pattern) = &self.function {
             functions.retain(|function| pattern.matches(function.name.as_bytes()));
             if functions.is_empty() {

@@ -229,6 +229,13 @@ impl ProgramFacts {
         self.version_words.iter().flat_map(|word| ProfileKind::from_version_word(*word).sentence_words()).collect()
     }
 
+    /// Returns true if its profiles have no functions, because these are in debug info or in sections that are not loaded.
+    pub(crate) fn is_correlated(&self) -> bool {
+        let is_marked = |word: &u64| ProfileKind::from_version_word(*word).contains(ProfileKind::DEBUG_INFO_CORRELATE);
+        let is_data = |name: &String| name == "__llvm_covdata" || name == ".lcovd";
+        self.version_words.iter().any(is_marked) || self.sections.keys().any(is_data)
+    }
+
     /// Returns true if a counter has one byte.
     pub(crate) fn has_byte_counters(&self) -> bool {
         self.version_words

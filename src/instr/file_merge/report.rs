@@ -166,14 +166,15 @@ impl MergeReport {
         origins
     }
 
-    /// Returns true if there are several inputs with functions that have no function in common. Memory profiles count
-    /// if there are no other profiles.
+    /// Returns true if there are several inputs with functions that have no function in common, apart from `main` with
+    /// another hash, which most programs have. Memory profiles count if there are no other profiles.
     pub fn shares_nothing(&self) -> bool {
         if self.functions_len() == 0 {
             return self.memory_shares_nothing;
         }
         let records = || self.inputs.iter().map(|input| input.records).filter(|records| *records > 0);
-        records().count() > 1 && records().sum::<u64>() == self.functions_len() as u64
+        let mains = self.profile.functions.find(b"main").map_or(0, |main| main.records().count());
+        records().count() > 1 && records().sum::<u64>() == (self.functions_len() + mains.saturating_sub(1)) as u64
     }
 
     /// Returns the number of used inputs; inputs without records do not count.
