@@ -71,8 +71,7 @@ impl Commands for MemProf {
 }
 
 /// Merges the memory profiles of inputs in order. The records are sorted, so that partial merges give the same document.
-/// The profile of the report has the other data of the inputs, which a
-/// memory profile cannot store.
+/// The profile of the report has the other data of the inputs, which a memory profile cannot store.
 ///
 /// # Errors
 ///

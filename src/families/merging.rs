@@ -15,8 +15,7 @@ use crate::families::plan::{MergePlan, StackOutput};
 use crate::families::settings::MergeSettings;
 use crate::families::stack_files::{StackSum, are_pprof, merge_pprof, merge_tables};
 use crate::families::stack_output::{EncodedStacks, StackEncoder};
-use crate::identify::sample_profiles::GccVersion;
-use crate::input::{Access, Family, Format, Input};
+use crate::input::{Family, Format, FormatVersion, Input};
 use crate::instr::cross_release::Origins;
 use crate::instr::file_merge::MergeOptions;
 use crate::instr::file_merge::{MergeReport, RecordError, leave_in_file, merge_files};
@@ -24,7 +23,6 @@ use crate::instr::partial::PartialMerge;
 use crate::instr::resolved_target::ResolvedTarget;
 use crate::instr::target::{Evidence, Target, TargetSource};
 use crate::iprof::{self, Finding};
-use crate::limits::Limits;
 use crate::model::Profile;
 use crate::sampleprof::{self, Encoding, Rules};
 use crate::stacks::pprof;
@@ -201,7 +199,7 @@ fn merge_samples(inputs: &[Input], settings: &MergeSettings, progress: OnProgres
     write.encoding = settings.write.sample_encoding.unwrap_or_else(|| report.profile.default_encoding(rules));
     let keeps_format =
         settings.write.sample_encoding.is_none() && target.target.source == TargetSource::Inputs && part.is_none();
-    if let Some(version) = keeps_format.then(|| gcc_version(inputs, &options.read.limits)).flatten() {
+    if let Some(version) = keeps_format.then(|| gcc_version(inputs)).flatten() {
         (write.encoding, write.version) = (Encoding::Gcc, version);
     }
     let mut found = MergedInputs::new(std::mem::take(&mut report.inputs.reports));
@@ -211,16 +209,20 @@ fn merge_samples(inputs: &[Input], settings: &MergeSettings, progress: OnProgres
     Ok(Merged { target: Some(target), shares_nothing, ..Merged::new(profile, found) })
 }
 
+/// The version of GCC's format that LLVM also reads.
+const LLVMS_GCC_VERSION: u64 = 704;
+
 /// Returns the newest version of the inputs, if all are sample profiles that only GCC reads.
-fn gcc_version(inputs: &[Input], limits: &Limits) -> Option<u64> {
+fn gcc_version(inputs: &[Input]) -> Option<u64> {
     let is_gcc = |input: &Input| input.format().is_ok_and(|format| format == Format::SampleGcc) && !input.is_pipe();
     if !inputs.iter().all(is_gcc) {
         return None;
     }
-    let version = |input: &Input| GccVersion::of(&input.bytes(Access::Read, limits).ok()?);
-    let is_of_gcc = |version: &GccVersion| *version != GccVersion::Of704;
-    let versions = inputs.iter().map(|input| version(input).filter(is_of_gcc).map(GccVersion::number));
-    versions.collect::<Option<Vec<u64>>>()?.into_iter().max()
+    let version = |input: &Input| match input.look().ok()?.version {
+        Some(FormatVersion::Number(version)) if version != LLVMS_GCC_VERSION => Some(version),
+        _ => None,
+    };
+    inputs.iter().map(version).collect::<Option<Vec<u64>>>()?.into_iter().max()
 }
 
 fn merge_iprof(inputs: &[Input], settings: &MergeSettings, progress: OnProgress<'_>) -> Result<Merged, MergeFailure> {

@@ -193,7 +193,7 @@ impl StackEncoder<'_> {
         Ok(encoded)
     }
 
-    /// Selects and encodes merged pprof profiles, without the detour of a table, which has fewer data.
+    /// Selects and encodes merged pprof profiles. A table of stacks would not store all of their data.
     pub(super) fn merged_pprof(&self, mut profile: pprof::Profile, mut losses: Vec<String>) -> Result<EncodedStacks> {
         profile.keep_chosen(&self.options.value)?;
         let Some(thread) = &self.options.selection.thread else { return self.pprof(&profile, losses) };

@@ -58,8 +58,8 @@ pub struct InstrFit {
 ///
 /// # Errors
 ///
-/// Nothing to compare if they have different kinds of counters, such as those of IR and of the front end, if either has no functions, or if they
-/// have no functions in common.
+/// Nothing to compare if they have different kinds of counters, such as those of IR and of the front end, if either has
+/// no functions, or if they have no functions in common.
 pub(crate) fn compare_instr(input: InstrInput, program: Program) -> Result<InstrFit> {
     check_kinds(&input, &program)?;
     let mut records = compare(&input.profile, input.indexed_version, &program);

@@ -55,7 +55,7 @@ fn functions_without_a_name_are_not_ordered() {
 }
 
 #[test]
-fn doctor_says_that_a_merge_needs_the_program() {
+fn doctor_reports_that_a_merge_needs_the_program() {
     let folder = Folder::new();
     let said = done(&folder, &["doctor", &testdata("correlate/clang-19-binary.binary")]);
     assert!(said.contains("keep this file and name it when you merge its profiles"), "{said}");

@@ -135,6 +135,10 @@ fn events_are_selected_by_name_and_name_their_unit() {
     folder.ok("flamegraph a.jfr --events tlab -o out.svg");
     assert!(folder.read("out.svg").contains(" bytes, "));
     folder.write("b.collapsed", "Waits.main 5\n");
-    assert!(folder.fails(2, "show b.collapsed --time 1s..2s").contains("only recordings of Flight Recorder can be filtered by time"));
+    assert!(
+        folder
+            .fails(2, "show b.collapsed --time 1s..2s")
+            .contains("only recordings of Flight Recorder can be filtered by time")
+    );
     assert!(folder.fails(2, "diff a.jfr b.collapsed --events tlab").contains("it counts hits, the first counts bytes"));
 }
