@@ -292,8 +292,12 @@ fn as_float(events: u128) -> f64 {
 /// The comparison of one section, key by key.
 pub(crate) struct SectionComparison {
     diff: SectionDiff,
-    totals: [f64; 2],
-    is_same: bool,
+    /// The events of both profiles, without their lowest bits.
+    totals: [u128; 2],
+    dropped_bits: [u32; 2],
+    /// By how much the shares of the first profile are larger, in units of one by the product of both totals. As an
+    /// integer, because a threshold can be met exactly.
+    excess: u128,
 }
 
 impl SectionComparison {
@@ -301,8 +305,10 @@ impl SectionComparison {
     pub(crate) fn new(section: &'static str, first_events: u128, second_events: u128) -> Self {
         let mut diff = SectionDiff::new(section);
         (diff.first_events, diff.second_events) = (first_events, second_events);
-        let totals = [first_events, second_events].map(as_float);
-        Self { diff, totals, is_same: first_events == second_events }
+        // The product of two totals has 128 bits.
+        let dropped_bits = [first_events, second_events].map(|events| 64_u32.saturating_sub(events.leading_zeros()));
+        let totals = [first_events >> dropped_bits[0], second_events >> dropped_bits[1]];
+        Self { diff, totals, dropped_bits, excess: 0 }
     }
 
     /// Adds the events of a key in both profiles.
@@ -312,20 +318,21 @@ impl SectionComparison {
             (0, 0) => return,
             (0, _) => self.diff.only_second += 1,
             (_, 0) => self.diff.only_first += 1,
-            _ => {
-                self.diff.common += 1;
-                let [first_total, second_total] = self.totals;
-                self.diff.overlap += (as_float(first) / first_total).min(as_float(second) / second_total);
-            }
+            _ => self.diff.common += 1,
         }
-        self.is_same &= first == second;
+        let [first_total, second_total] = self.totals;
+        let (first, second) = (first >> self.dropped_bits[0], second >> self.dropped_bits[1]);
+        self.excess += (first * second_total).saturating_sub(second * first_total);
     }
 
     /// Returns the result.
     pub(crate) fn finish(self) -> SectionDiff {
         let mut diff = self.diff;
-        // Rounding can lead to a sum of shares above 1.
-        diff.overlap = if self.is_same { 1.0 } else { diff.overlap.min(1.0) };
+        let all = self.totals[0] * self.totals[1];
+        diff.overlap = match (diff.first_events, diff.second_events) {
+            (0, 0) => 1.0,
+            _ => share(all.saturating_sub(self.excess), all),
+        };
         diff.jaccard = share(u128::from(diff.common), u128::from(diff.common + diff.only_first + diff.only_second));
         diff
     }
@@ -501,6 +508,20 @@ mod tests {
         let (a, b) = (facts(&[((1, 0), 1), ((2, 0), 3)], &[]), facts(&[((2, 0), 300), ((1, 0), 100)], &[]));
         let report = diff(a, b, &Plain, &options());
         assert_eq!((report.overlap, report.sections[0].jaccard, report.sections[0].common), (1.0, 1.0, 2));
+    }
+
+    #[test]
+    fn equal_shares_overlap_exactly() {
+        let events = |keys: u64, count: u128| (0..keys).map(|key| ((key, 0), count)).collect::<Vec<_>>();
+        for keys in 1..50 {
+            for counts in [[1, 2], [3, 7], [1 << 70, 3 << 80], [u128::from(u64::MAX), 1]] {
+                let [a, b] = counts.map(|count| facts(&events(keys, count), &[]));
+                assert_eq!(diff(a, b, &Plain, &options()).overlap, 1.0, "{keys} {counts:?}");
+            }
+        }
+        // 0.1 of ten.
+        let (a, b) = (facts(&events(10, 1), &[]), facts(&events(1, 1), &[]));
+        assert_eq!(diff(a, b, &Plain, &options()).overlap, 0.1);
     }
 
     #[test]

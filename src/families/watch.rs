@@ -19,8 +19,8 @@ use crate::families::files::check_file;
 use crate::families::partial::{Partial, PartialOptions};
 use crate::families::plan::MergeRequest;
 use crate::input::{Access, Family, Format, Input, InputList, output};
-use crate::partial::InputState;
-use crate::system::{self, Identity, identity, os_string};
+use crate::partial::{InputState, claimed_path, original_path};
+use crate::system::{self, Identity, identity};
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -35,12 +35,6 @@ const QUIET_TIME: Duration = Duration::from_millis(500);
 
 /// The time that [`Watch::finish`] waits for files that still change.
 const LAST_WAIT: Duration = Duration::from_secs(5);
-
-/// The part of a file name that marks a file as one that will be deleted after the merge.
-const CLAIMED: &str = ".merging-";
-
-/// The number of hexadecimal digits after it.
-const NUMBER_DIGITS: usize = 32;
 
 /// The order in which profiles are merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -268,7 +262,7 @@ impl Watch {
             }
             if let Some(known) = self.listed.get_mut(&path) {
                 known.get_or_insert(stamp);
-                if self.options.delete_merged && claimed_name(&path).is_some() {
+                if self.options.delete_merged && original_path(&path).is_some() {
                     self.delete(&path)?;
                 }
                 continue;
@@ -318,7 +312,7 @@ impl Watch {
     fn complete(&self) -> Vec<PathBuf> {
         let is_complete = |seen: &Seen| seen.refused.is_none() && seen.since.elapsed() >= QUIET_TIME;
         let mut complete: Vec<_> = self.seen.iter().filter(|(_, seen)| is_complete(seen)).collect();
-        let name = |path: &Path| claimed_name(path).unwrap_or_else(|| path.to_path_buf());
+        let name = |path: &Path| original_path(path).unwrap_or_else(|| path.to_path_buf());
         match self.options.order {
             WatchOrder::Arrival => complete.sort_by_key(|(path, seen)| (seen.stamp.modified, name(path))),
             WatchOrder::Name => complete.sort_by_key(|(path, _)| name(path)),
@@ -381,7 +375,7 @@ impl Watch {
 
     /// Rejects names that precede a merged one, because the order of the merge cannot change.
     fn require_order(&self, paths: &[PathBuf]) -> Result<()> {
-        let name = |path: &Path| claimed_name(path).unwrap_or_else(|| path.to_path_buf());
+        let name = |path: &Path| original_path(path).unwrap_or_else(|| path.to_path_buf());
         let last = self.listed.keys().map(|path| name(path)).max();
         let first = paths.iter().map(|path| name(path)).min();
         match (last, first) {
@@ -487,7 +481,7 @@ impl Watch {
         let mut claimed = Vec::new();
         for path in paths {
             let Some(seen) = self.seen.remove(&path) else { continue };
-            let target = if claimed_name(&path).is_some() { path.clone() } else { unused_name(&path) };
+            let target = if original_path(&path).is_some() { path.clone() } else { claimed_path(&path) };
             match fs::rename(&path, &target) {
                 Err(source) if source.kind() == io::ErrorKind::NotFound => continue,
                 Err(source) => {
@@ -526,32 +520,11 @@ impl Watch {
     }
 }
 
-/// Returns the name that a file had before it was claimed; `None` for other files.
-fn claimed_name(path: &Path) -> Option<PathBuf> {
-    let name = path.file_name()?.as_encoded_bytes();
-    let (name, number) = name.split_at_checked(name.len().checked_sub(NUMBER_DIGITS)?)?;
-    let name = name.strip_suffix(CLAIMED.as_bytes())?;
-    number.iter().all(u8::is_ascii_hexdigit).then(|| path.with_file_name(os_string(name)))
-}
-
 /// Returns a path with an addition to its name.
 fn with_end(path: &Path, end: &str) -> PathBuf {
     let mut path = path.as_os_str().to_os_string();
     path.push(end);
     path.into()
-}
-
-/// Returns a name for a file that is claimed: the time and the process make it unique.
-fn unused_name(path: &Path) -> PathBuf {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    let mut number = now.as_nanos() << 32 | u128::from(std::process::id());
-    loop {
-        let target = with_end(path, &format!("{CLAIMED}{number:0NUMBER_DIGITS$x}"));
-        if fs::symlink_metadata(&target).is_err() {
-            return target;
-        }
-        number += 1 << 32;
-    }
 }
 
 /// The lock that keeps a second process from writing the same state: a file next to it.

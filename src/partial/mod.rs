@@ -20,12 +20,14 @@
 //! of numbers ([`Encoder`], [`Decoder`]). The state itself belongs to the merge of its family. If the inputs affect the
 //! result in more ways than sums can represent, the inputs themselves are stored ([`StoredInputs`]).
 
+mod claimed;
 mod duplicates;
 mod frame;
 mod inputs;
 mod stored_inputs;
 mod wire;
 
+pub(crate) use claimed::{claimed_path, original_path};
 pub use duplicates::Duplicates;
 pub use frame::{FOOTER_BYTES, Frame, MAGIC, append};
 pub(crate) use frame::{document_len, write};

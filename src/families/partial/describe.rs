@@ -9,7 +9,7 @@ use crate::family::Family;
 use crate::input::Format;
 use crate::limits::Limits;
 use crate::model::description::{Description, PartialDescription, PartialInputDescription};
-use crate::partial::{Frame, InputState, PartialInput};
+use crate::partial::{Frame, InputState, PartialInput, original_path};
 use crate::sampleprof::SAMPLES_OF_PROGRAM;
 
 /// Opens a partial merge; `None` for other files, and for recordings, which need their program.
@@ -69,7 +69,7 @@ fn of_recordings(_: &[u8], _: &Limits) -> Result<Option<PartialDescription>> {
 
 fn of_input(input: &PartialInput, is_summed: bool) -> PartialInputDescription {
     let mut found = PartialInputDescription::default();
-    found.path = input.path.display().to_string();
+    found.path = original_path(&input.path).as_ref().unwrap_or(&input.path).display().to_string();
     found.weight = input.weight;
     (found.outcome, found.error) = match &input.state {
         InputState::Used => ("used", None),
