@@ -188,6 +188,18 @@ impl Remapping {
         rule.new.as_deref().unwrap_or(name)
     }
 
+    /// Rejects a name of a partial merge that a rule would rename: functions are renamed when their profile is read.
+    pub(crate) fn require_unchanged(&self, name: &[u8]) -> Result<()> {
+        match self.apply(name) == name {
+            true => Ok(()),
+            false => {
+                let name = String::from_utf8_lossy(name);
+                let error = Error::usage(format!("a partial merge cannot be renamed, but it has the function {name}"));
+                Err(error.with_hint("rename functions when you write the partial merge"))
+            }
+        }
+    }
+
     /// Returns notes about rules without effect and about functions that got the same name, after all inputs were read.
     pub fn notes(&self) -> Vec<String> {
         let rules = || self.names.iter().filter_map(|(old, rule)| Some((old, rule.new.as_ref()?, rule)));

@@ -17,9 +17,11 @@
 use super::merge_record::{RecordFault, merge_record, remap, rename};
 use super::merger::{Merger, order_of_input};
 use super::options::{Filter, MergeOptions, Rules, SymbolList};
+use super::order::each_name;
 use super::profile::{SampleProfile, StatedKind, push_title};
-use super::record::{Frame, FunctionRecord, NameId, Names};
-use crate::error::Error;
+use super::record::{Frame, FunctionName, FunctionRecord, NameId, Names};
+use crate::error::{Error, Result};
+use crate::model::Remapping;
 use crate::partial::PartialInput;
 use foldhash::HashMap;
 use std::collections::HashSet;
@@ -103,6 +105,19 @@ impl PartialSamples {
         if !self.applied.contains(&words) {
             self.applied.push(words);
         }
+    }
+
+    /// Fails if a rule would rename a function.
+    pub(crate) fn require_unchanged(&self, remapping: &Remapping) -> Result<()> {
+        let mut found = Ok(());
+        for sum in self.sums.iter().filter(|_| !remapping.is_empty()) {
+            each_name(&sum.record, false, &mut |id| {
+                if let (Ok(()), FunctionName::Text(name)) = (&found, self.names.get(id)) {
+                    found = remapping.require_unchanged(name);
+                }
+            });
+        }
+        found
     }
 
     /// Returns the number of sums.

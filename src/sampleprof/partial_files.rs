@@ -120,7 +120,10 @@ fn sum_of(input: &Input, options: &FileMergeOptions) -> Result<Summed> {
             let hint = "use the same target for all partial merges and the result";
             return Err(Error::usage(detail).in_file(&input.path).with_hint(hint));
         }
-        Ok(Some(sums)) => return Ok(Summed { sums, is_partial: true }),
+        Ok(Some(sums)) => {
+            sums.require_unchanged(&options.merge_options().remapping).map_err(|error| error.in_file(&input.path))?;
+            return Ok(Summed { sums, is_partial: true });
+        }
         Err(error) => Err(error),
     };
     let sums = match read {

@@ -57,6 +57,19 @@ fn a_local_function_has_the_sum_under_the_name_that_the_reader_computes() {
 }
 
 #[test]
+fn notes_count_only_functions_that_a_filter_keeps() {
+    let folder = both_releases();
+    for (function, words) in [("main", None), ("a.c;local", Some("45.45 %")), ("a.c:local", Some("45.45 %"))] {
+        let inputs = ["merge", "old.proftext", "new.proftext", "--text", "--for", "llvm-18"];
+        let finished = folder.run(&[&inputs[..], &["--function", function, "-o", "x.proftext"]].concat());
+        assert_done(&finished);
+        let said = finished.stderr;
+        assert_eq!(said.contains("had two names"), words.is_some(), "{function}: {said}");
+        assert!(words.is_none_or(|words| said.contains(words)), "{function}: {said}");
+    }
+}
+
+#[test]
 fn targets_without_records_cannot_be_renamed_for_older_releases() {
     let caller = "main\n3\n1\n9\n1\n0\n1\n1\na.c;local:5\n\n";
     let folder = folder(&[("in.proftext", format!(":ir\n{caller}"))]);

@@ -548,6 +548,34 @@ fn a_profile_in_a_partial_merge_and_in_another_input_is_an_error() {
 }
 
 #[test]
+fn functions_of_a_partial_merge_are_not_renamed() {
+    for (end, [first, second]) in
+        [(".proftext", ["f1\n1\n1\n5\n", "f1\n1\n1\n50\n"]), (".prof", ["f1:5:1\n 1: 5 f2:3\n", "f1:50:1\n 1: 50\n"])]
+    {
+        let folder = tempfile::tempdir().expect("a folder");
+        let folder = folder.path();
+        let write = |name: &str, text: &str| std::fs::write(folder.join(name), text).expect("it is written");
+        write("rules", "f1 g1\n");
+        let [a, b] = ["a", "b"].map(|name| format!("{name}{end}"));
+        write(&a, first);
+        write(&b, second);
+        succeed(folder, &["merge", "--partial", &a, "-o", "part.out"]);
+        succeed(folder, &["merge", "--partial", &a, "-r", "rules", "-o", "renamed.out"]);
+        for inputs in [&["part.out"][..], &["part.out", &b], &[&b, "part.out"]] {
+            let said = refused(folder, &[&["merge", "-r", "rules"], inputs].concat());
+            assert!(said.contains("part.out: a partial merge cannot be renamed, but it has the function f1"), "{said}");
+        }
+        succeed(folder, &["merge", "--text", "renamed.out", &b, "-r", "rules", "-o", "parts.txt"]);
+        succeed(folder, &["merge", "--text", &a, &b, "-r", "rules", "-o", "one.txt"]);
+        let read = |name: &str| std::fs::read(folder.join(name)).expect("it was written");
+        assert_eq!(read("parts.txt"), read("one.txt"));
+        let text = String::from_utf8(read("one.txt")).expect("text");
+        assert!(text.contains("g1") && text.contains("55") && !text.contains("f1"), "{text}");
+        refused(folder, &["merge", "--partial", &a, "--hashes", "reader"]);
+    }
+}
+
+#[test]
 fn partial_merges_of_version_1_are_read() {
     let folder = tempfile::tempdir().expect("a folder");
     for entry in std::fs::read_dir(testdata("partial")).expect("testdata is there") {

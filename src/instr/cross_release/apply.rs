@@ -32,7 +32,7 @@ pub fn cross(
     options: &CrossReleaseOptions,
     strict: bool,
 ) -> Result<AdaptationReport> {
-    let crossed = cross_release::cross(std::mem::take(profile), options);
+    let crossed = cross_release::cross_kept(std::mem::take(profile), options, filter);
     *profile = crossed.profile;
     if !crossed.former_names.is_empty() {
         *filter = std::mem::take(filter).former_names(crossed.former_names);

@@ -151,33 +151,34 @@ impl fmt::Display for Finding {
     }
 }
 
-/// The findings for the functions of one profile.
+/// The functions of one profile with findings, in order of appearance.
 #[derive(Default)]
 pub(super) struct Counted {
-    /// The sum of all counters of the profile, computed on first use.
-    total: Option<u64>,
-    findings: BTreeMap<FindingKind, Finding>,
+    functions: BTreeMap<FindingKind, Vec<FunctionId>>,
 }
 
 impl Counted {
     /// Records a finding for one function of the profile.
-    pub(super) fn add(&mut self, kind: FindingKind, profile: &Profile, function: FunctionId) {
-        let total = *self.total.get_or_insert_with(|| {
-            let sums = profile.functions.iter().map(|function| sum_of(profile, function.id()));
-            sums.fold(0, u64::saturating_add)
-        });
-        let empty = Finding { kind, functions: 0, count: 0, total, first_names: Vec::new() };
-        let finding = self.findings.entry(kind).or_insert(empty);
-        finding.functions += 1;
-        finding.count = finding.count.saturating_add(sum_of(profile, function));
-        if finding.first_names.len() < FIRST_NAMES {
-            finding.first_names.push(profile.functions.name(function).to_vec());
-        }
+    pub(super) fn add(&mut self, kind: FindingKind, function: FunctionId) {
+        self.functions.entry(kind).or_default().push(function);
     }
 
-    /// Returns all findings, in the order of their kinds.
-    pub(super) fn into_findings(self) -> Vec<Finding> {
-        self.findings.into_values().collect()
+    /// Returns all findings for the functions that are kept, in the order of their kinds.
+    pub(super) fn into_findings(self, profile: &Profile, is_kept: impl Fn(&[u8]) -> bool) -> Vec<Finding> {
+        if self.functions.is_empty() {
+            return Vec::new();
+        }
+        let name = |id: FunctionId| profile.functions.name(id);
+        let kept = profile.functions.iter().map(|function| function.id()).filter(|id| is_kept(name(*id)));
+        let total = kept.fold(0, |sum: u64, id| sum.saturating_add(sum_of(profile, id)));
+        let of_kind = |(kind, mut functions): (FindingKind, Vec<FunctionId>)| {
+            functions.retain(|id| is_kept(name(*id)));
+            let count = functions.iter().fold(0, |sum: u64, id| sum.saturating_add(sum_of(profile, *id)));
+            let first_names = functions.iter().take(FIRST_NAMES).map(|id| name(*id).to_vec()).collect();
+            let finding = Finding { kind, functions: functions.len() as u64, count, total, first_names };
+            (!functions.is_empty()).then_some(finding)
+        };
+        self.functions.into_iter().filter_map(of_kind).collect()
     }
 }
 

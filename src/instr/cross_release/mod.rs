@@ -27,6 +27,7 @@ pub use follow::{Followed, FollowedKind};
 #[cfg(feature = "correlate")]
 pub(crate) use names::colon_form;
 
+use crate::instr::FunctionFilter;
 use crate::model::{Profile, Release};
 use finding::Counted;
 use std::collections::HashMap;
@@ -52,18 +53,33 @@ pub struct AdaptedProfile {
 ///
 /// A profile is unchanged if the releases of its inputs use the same names and hashes as the target.
 pub fn cross(profile: Profile, options: &CrossReleaseOptions) -> AdaptedProfile {
+    cross_kept(profile, options, &FunctionFilter::default())
+}
+
+/// Adapts a profile, of which only the functions that a filter keeps will be written: they alone have findings.
+pub(crate) fn cross_kept(
+    mut profile: Profile,
+    options: &CrossReleaseOptions,
+    filter: &FunctionFilter,
+) -> AdaptedProfile {
     let Changed { rebuilt, release, indexed_version, counted, former_names } = Changed::of(&profile, options);
-    let mut profile = profile;
+    let findings = if filter.is_none() {
+        counted.into_findings(&profile, |_| true)
+    } else {
+        let filter = filter.clone().former_names(former_names.clone());
+        let renamed: HashMap<&[u8], &[u8]> = former_names.iter().map(|(new, old)| (&**old, &**new)).collect();
+        counted.into_findings(&profile, |name| filter.keeps(renamed.get(name).copied().unwrap_or(name)))
+    };
     if let Some(rebuilt) = rebuilt {
         rebuilt.replace_in(&mut profile);
     }
-    AdaptedProfile { profile, release, indexed_version, findings: counted.into_findings(), former_names }
+    AdaptedProfile { profile, release, indexed_version, findings, former_names }
 }
 
 /// Returns the [findings](AdaptedProfile::findings) of [`cross`] without changing the profile.
 #[cfg(feature = "correlate")]
 pub(crate) fn findings(profile: &Profile, options: &CrossReleaseOptions) -> Vec<Finding> {
-    Changed::of(profile, options).counted.into_findings()
+    Changed::of(profile, options).counted.into_findings(profile, |_| true)
 }
 
 /// The changes that [`cross`] makes.

@@ -55,7 +55,7 @@ pub(super) fn adapt_names(
     let forms = Forms::of(&profile.functions, options.origins);
     let renaming = if reads_semicolons { forms.renaming_to_semicolons(profile) } else { forms.renaming_to_colons() };
     for function in &renaming.ambiguous {
-        counted.add(FindingKind::AmbiguousName, profile, *function);
+        counted.add(FindingKind::AmbiguousName, *function);
     }
     if renaming.names.is_empty() {
         return None;
@@ -66,7 +66,7 @@ pub(super) fn adapt_names(
         } else {
             FindingKind::Renamed
         };
-        counted.add(kind, profile, function);
+        counted.add(kind, function);
         former_names.insert(name.to_vec(), profile.functions.name(function).to_vec());
     }
     if reads_semicolons {
@@ -163,7 +163,7 @@ fn count_unknown_targets(profile: &Profile, counted: &mut Counted) {
             record.sites(ValueKind::IndirectCallTarget).values().iter().any(|target| is_unknown(target.value))
         });
         if calls {
-            counted.add(FindingKind::UnknownTarget, profile, function.id());
+            counted.add(FindingKind::UnknownTarget, function.id());
         }
     }
 }
@@ -210,7 +210,7 @@ pub(super) fn adapt_hashes(
         .filter(|function| function.record_ids().any(|id| hashes.contains_key(&id)))
         .map(FunctionView::id)
         .collect();
-    functions.into_iter().for_each(|id| counted.add(FindingKind::Rehashed, profile, id));
+    functions.into_iter().for_each(|id| counted.add(FindingKind::Rehashed, id));
     let changes = Changes { hashes, ..Changes::default() };
     (Some(rebuild(profile, changes, release, counted)), release, version)
 }
@@ -281,7 +281,7 @@ impl Hashes {
             let mut hashes = function.records().map(|record| record.func_hash);
             let differs = hashes.any(|hash| may_differ(hash) && is_of_clang(function.name(), hash));
             if differs {
-                counted.add(FindingKind::HashOfFirstAlgorithms, profile, function.id());
+                counted.add(FindingKind::HashOfFirstAlgorithms, function.id());
             }
         }
     }
@@ -310,7 +310,7 @@ impl Hashes {
                     kinds.insert(FindingKind::HashOfLaterRelease);
                 }
             }
-            kinds.into_iter().for_each(|kind| counted.add(kind, profile, function.id()));
+            kinds.into_iter().for_each(|kind| counted.add(kind, function.id()));
         }
     }
 
@@ -340,7 +340,7 @@ impl Hashes {
                 }
             }
             if misses {
-                counted.add(FindingKind::HashOfLaterRelease, profile, function.id());
+                counted.add(FindingKind::HashOfLaterRelease, function.id());
             }
         }
         hashes
@@ -388,7 +388,7 @@ pub(super) fn rebuild(profile: &Profile, changes: Changes, release: Release, cou
             let record = changed.as_ref().map_or(record, FunctionRecord::view);
             let outcome = merger.add_to_function(target, record, Weights::of_input(1));
             if outcome.error.is_some_and(|error| error.is_mismatch()) {
-                counted.add(FindingKind::ShapeMismatch, profile, function.id());
+                counted.add(FindingKind::ShapeMismatch, function.id());
             }
         }
     }

@@ -176,6 +176,7 @@ fn add_input(sums: &mut PartialMerge, input: &WeightedInput, options: &MergeOpti
     match read_input(sums, input, &mut about, options, is_single) {
         Ok(Some(_)) if input.weight.get() != 1 => return Err(no_weight().in_file(&input.path)),
         Ok(Some(part)) => {
+            part.require_unchanged(&options.remapping).map_err(|error| error.in_file(&input.path))?;
             sums.append(part);
             return Ok(true);
         }

@@ -9,7 +9,7 @@ use crate::memprof;
 use crate::memprof::MemoryProfile;
 use crate::model::{
     BinaryId, FunctionId, FunctionRecord, FunctionTable, FunctionView, LARGEST_COUNT, MemProfSection, ProfileKind,
-    ProfileReader, RecordStore, RecordView, Release, TemporalProfile, ValueKind, name_ref,
+    ProfileReader, RecordStore, RecordView, Release, Remapping, TemporalProfile, ValueKind, name_ref,
 };
 use crate::partial::PartialInput;
 use foldhash::fast::RandomState;
@@ -133,6 +133,13 @@ impl PartialMerge {
     /// Returns the number of sums: one for each name, FuncHash and shape.
     pub fn records(&self) -> usize {
         self.groups.iter().map(|group| group.records.len()).sum()
+    }
+
+    /// Fails if a rule would rename a function.
+    pub(crate) fn require_unchanged(&self, remapping: &Remapping) -> Result<()> {
+        let rules = (!remapping.is_empty()).then_some(remapping);
+        rules
+            .map_or(Ok(()), |rules| self.names.iter().try_for_each(|function| rules.require_unchanged(function.name())))
     }
 
     /// Adds an input that contributes nothing, because it is empty or unreadable.

@@ -69,7 +69,7 @@ pub(crate) struct MergeArgs {
     #[arg(long)]
     pub(super) text: bool,
     /// Write a partial merge, which a later merge can continue with exact results
-    #[arg(long, conflicts_with_all = ["text", "sparse", "show", "write_prev_version"])]
+    #[arg(long, conflicts_with_all = ["text", "sparse", "show", "write_prev_version", "hashes"])]
     pub(super) partial: bool,
     /// Count inputs twice that are also in a partial merge
     #[arg(long)]
