@@ -12,13 +12,13 @@ use crate::hint::Hint;
 pub struct Facts {
     /// The number of used inputs.
     pub inputs: u64,
-    /// Functions of an LLVM profile, functions with allocations if it contains only a memory profile; contexts of a
-    /// sample profile; methods with an entry in an iprof or in any stack. `None` if counting takes time and they are
+    /// Functions of an LLVM profile, functions with allocations or with calls that lead to them if it contains only a memory
+    /// profile; functions of a sample profile; methods with an entry in an iprof or in any stack. `None` if counting takes time and they are
     /// not [requested](FactsRequest).
     pub functions: Option<u64>,
     /// The sum of the counts; saturates. `None` if it is not requested.
     pub total_count: Option<u64>,
-    /// Records of an instrumentation profile, one per name and FuncHash.
+    /// Records of an instrumentation profile, one per name and FuncHash, or of a sample profile, one per function or context.
     pub records: Option<u64>,
     /// Distinct stacks.
     pub stacks: Option<u64>,

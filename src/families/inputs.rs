@@ -11,11 +11,12 @@ use crate::instr::cancellable_reader::CancellableReader;
 use crate::instr::file_merge::MergeOptions;
 use crate::instr::memory_profiles;
 use crate::instr::open::{ReadOptions, open_reader};
+use crate::instr::partial::files as partial;
 use crate::iprof;
 use crate::iprof::{SectionKind, SectionTotals};
 use crate::memprof::raw::RawMemProf;
 use crate::memprof::report::total_bytes;
-use crate::model::ProfileReader;
+use crate::model::{BinaryId, ProfileReader};
 use crate::stacks::pprof;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -106,30 +107,37 @@ type BinaryIds = BTreeSet<String>;
 /// Kind conflict for two inputs of different programs; unable to compare for an input that does not identify its
 /// program; the errors of the readers.
 pub fn require_same_program(inputs: &[Input], options: &ReadOptions) -> Result<()> {
-    let mut first: Option<(&Input, BinaryIds)> = None;
+    let mut first: Option<(PathBuf, BinaryIds)> = None;
     for input in inputs.iter().filter(|input| input.format().is_ok_and(|format| format != Format::Empty)) {
-        let ids = binary_ids(input, options).map_err(|error| error.in_file(&input.path))?;
-        if ids.is_empty() {
-            let detail = "the profile has no binary id".to_string();
-            return Err(Error::new(ErrorKind::UnableToCompare { detail })
-                .in_file(&input.path)
-                .with_hint(Hint::LinkWithBuildId));
-        }
-        match &first {
-            None => first = Some((input, ids)),
-            Some((_, known)) if known.is_subset(&ids) || ids.is_subset(known) => {}
-            Some((other, known)) => {
-                let detail = format!(
-                    "not from the same program as {}: the binary ids are {} and {}",
-                    other.path.display(),
-                    words(&ids),
-                    words(known)
-                );
-                return Err(Error::kind_conflict(detail).in_file(&input.path));
+        for (path, ids) in ids_of_runs(input, options).map_err(|error| error.in_file(&input.path))? {
+            if ids.is_empty() {
+                let detail = "the profile has no binary id".to_string();
+                let error = Error::new(ErrorKind::UnableToCompare { detail }).in_file(path);
+                return Err(error.with_hint(Hint::LinkWithBuildId));
+            }
+            match &first {
+                None => first = Some((path, ids)),
+                Some((_, known)) if known.is_subset(&ids) || ids.is_subset(known) => {}
+                Some((other, known)) => {
+                    let (other, ids, known) = (other.display(), words(&ids), words(known));
+                    let detail = format!("not from the same program as {other}: the binary ids are {ids} and {known}");
+                    return Err(Error::kind_conflict(detail).in_file(path));
+                }
             }
         }
     }
     Ok(())
+}
+
+/// Returns the binary ids of an input, or of each input of a partial merge.
+fn ids_of_runs(input: &Input, options: &ReadOptions) -> Result<Vec<(PathBuf, BinaryIds)>> {
+    let part = match input.is_partial() {
+        true => partial::open(&input.stored_bytes(Access::Read, &options.limits)?, &options.limits)?,
+        false => None,
+    };
+    let Some(part) = part else { return Ok(vec![(input.path.clone(), binary_ids(input, options)?)]) };
+    let ids_of = |ids: &[BinaryId]| ids.iter().map(|id| to_hex(id)).collect();
+    Ok(part.binary_ids_of_inputs().map(|(about, ids)| (about.path.clone(), ids_of(ids))).collect())
 }
 
 /// Returns the indexed profiles found in directories that may already contain the raw profiles found there: an earlier

@@ -93,7 +93,6 @@ impl MergeSettings {
         write.compress_by_name = true;
         write.sparse = self.write.sparse;
         write.strict = self.strict;
-        write.tolerated = target.tolerated();
         write.filter = options.filter.clone();
         write.threads = options.threads;
         write

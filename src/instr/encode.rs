@@ -160,10 +160,9 @@ pub struct WriteOptions {
     pub sparse: bool,
     /// The functions to write.
     pub filter: FunctionFilter,
-    /// Fail instead of dropping data that the format cannot store.
+    /// Fail instead of dropping data that the format cannot store. Binary ids do not count, because compilers do not use
+    /// them.
     pub strict: bool,
-    /// Kinds of losses that are allowed with `strict`, because no reader of the release ever had this data.
-    pub tolerated: Vec<LossKind>,
     /// The rules that apply.
     pub compat: Compat,
     /// Writer threads; `None` uses the number of processors. The bytes do not depend on it.
@@ -244,7 +243,7 @@ impl WriteOptions {
 
     fn check_losses(&self, losses: &[Loss]) -> Result<()> {
         let refused: Vec<String> =
-            losses.iter().filter(|loss| !self.tolerated.contains(&loss.kind)).map(Loss::to_string).collect();
+            losses.iter().filter(|loss| loss.kind != LossKind::BinaryIds).map(Loss::to_string).collect();
         if !self.strict || refused.is_empty() {
             return Ok(());
         }

@@ -7,7 +7,7 @@ use crate::instr::cross_release::apply::cross;
 use crate::instr::cross_release::{CrossReleaseOptions, Finding, HashPolicy, Origins};
 use crate::instr::target::{Evidence, Reason, Target, TargetSource};
 use crate::model::record::is_of_bridge;
-use crate::model::{Loss, LossKind, Profile, ProfileKind};
+use crate::model::{Loss, Profile, ProfileKind};
 
 /// The target of a result, and the evidence for it.
 #[derive(Debug, Clone)]
@@ -113,11 +113,5 @@ impl ResolvedTarget {
             (self.target, self.reason.content) = (target, Some(stored.join(", ")));
         }
         Ok(())
-    }
-
-    /// Returns the losses that strict writing allows: binary ids, if the inputs selected a version that cannot store
-    /// them. Compilers do not use them.
-    pub fn tolerated(&self) -> Vec<LossKind> {
-        if self.target.source == TargetSource::Inputs { vec![LossKind::BinaryIds] } else { Vec::new() }
     }
 }

@@ -11,6 +11,7 @@ use crate::compat::Compat;
 use crate::driver::{Facts, FactsRequest, FailureMode, InputOutcome, InputReport, RunOptions};
 use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::input::Input;
+use foldhash::HashSet;
 use std::num::NonZeroUsize;
 
 /// Options of merging files.
@@ -191,7 +192,12 @@ impl MergeReport {
     pub fn facts(&self, write: &WriteOptions, wanted: FactsRequest) -> Result<Facts> {
         let records = writer::written(&self.profile, write)?;
         let total = wanted.total_count.then(|| records.iter().map(|record| u128::from(record.total)).sum());
-        let mut facts = Facts::new(records.len(), total);
+        let functions = match records.iter().any(|record| record.context.is_some()) {
+            true => records.iter().map(|record| record.name).collect::<HashSet<_>>().len(),
+            false => records.len(),
+        };
+        let mut facts = Facts::new(functions, total);
+        facts.records = Some(records.len() as u64);
         facts.lack = records.is_empty().then(|| match self.filtered {
             Some((1.., _)) => "no functions are left".into(),
             _ => "the inputs have no functions".into(),

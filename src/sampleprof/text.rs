@@ -115,7 +115,11 @@ pub(super) fn read(file: &[u8], options: &ReadOptions, profile: &mut SampleProfi
             Some(b' ') => reader.indented(line, &mut counts),
             _ => reader.head(line),
         };
-        done.map_err(|error| error.at_line(lines.number as u64))?;
+        if let Err(error) = done {
+            // The lines of the function before stay, for readers that keep what is valid.
+            reader.close_to(0);
+            return Err(error.at_line(lines.number as u64));
+        }
     }
     reader.finish()
 }

@@ -310,6 +310,12 @@ fn same_program_refuses_inputs_of_different_binary_ids() {
     assert!(said.contains("not from the same program as a.profdata") && said.contains("01010101"), "{said}");
     let said = refused(1, &folder, "merge --same-program a.profdata d.proftext -o y.profdata");
     assert!(said.contains("the profile has no binary id"), "{said}");
+    // The profile in front of a partial merge has the ids of all inputs.
+    done(&folder, "merge --partial a.profdata c.profdata -o both.part.profdata");
+    let said = refused(1, &folder, "merge --same-program both.part.profdata b.profdata -o y.profdata");
+    assert!(said.contains("c.profdata: not from the same program as a.profdata"), "{said}");
+    done(&folder, "merge --partial a.profdata -o one.part.profdata");
+    done(&folder, "merge --same-program one.part.profdata b.profdata -o z.profdata");
 }
 
 #[test]
@@ -323,6 +329,17 @@ fn salvage_keeps_records_before_the_damage() {
     let [without, with] =
         ["without.proftext", "with.proftext"].map(|name| fs::read_to_string(folder.path(name)).unwrap());
     assert!(!without.contains("bar") && with.contains("bar:20"), "{with}");
+    // A function has the counts before the damage.
+    assert!(with.contains("baz:30:3") && !without.contains("baz"), "{with}");
+}
+
+#[test]
+fn contexts_of_one_function_are_one_function() {
+    let folder = Folder::new();
+    fs::write(folder.path("a"), "[main:1 @ f]:9:1\n 1: 9\n[main:3 @ f]:8:1\n 1: 8\n[main]:7:1\n 1: 7\n").unwrap();
+    let said = done(&folder, "merge a --min-functions 2 -o x.afdo");
+    assert!(said.contains("2 functions (3 records) from 1 input"), "{said}");
+    refused(3, &folder, "merge a --min-functions 3 -o y.afdo");
 }
 
 #[test]

@@ -209,10 +209,10 @@ pub(crate) fn error_as_warning(error: &Error) {
     }
 }
 
-/// Reports data that an output could not store. Tolerated losses are notes, not warnings.
-pub(crate) fn losses(losses: &[Loss], tolerated: &[LossKind], output: &Path) {
+/// Reports data that an output could not store. What no compiler uses is a note, not a warning.
+pub(crate) fn losses(losses: &[Loss], output: &Path) {
     for loss in losses {
-        if tolerated.contains(&loss.kind) || loss.kind == LossKind::BinaryIds {
+        if loss.kind == LossKind::BinaryIds {
             note(&format!(
                 "{}: dropped {loss}, which this version cannot store and compilers do not use",
                 output.display()

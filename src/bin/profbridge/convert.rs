@@ -49,7 +49,7 @@ fn convert(arguments: &ConvertArgs, inputs: &[Input], document: &mut MergeDocume
         (None, Some(OutputForm::SampleProf)) => Some(Family::SampleProf),
         (first, _) => first.filter(|family| stays(*family)),
     };
-    if staying != Some(Family::SampleProf) {
+    if staying != Some(Family::SampleProf) && inputs.first().is_none_or(|input| input.family().is_ok()) {
         SampleArgs::refuse_for_others()?;
     }
     let form = match staying {

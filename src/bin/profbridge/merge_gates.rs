@@ -19,7 +19,7 @@ pub(crate) struct MergeGateArgs {
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true, value_parser = parse_count)]
     min_inputs: u64,
     /// Fail if the output has fewer functions than this; one with several records counts once (iprof and stacks:
-    /// methods; memory profiles: functions with allocations)
+    /// methods; memory profiles: functions with allocations or with calls that lead to them)
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true, value_parser = parse_count)]
     min_functions: u64,
     /// Fail if the total count is less than this (counters, samples, events of all sections of an iprof, sample counts
@@ -30,7 +30,7 @@ pub(crate) struct MergeGateArgs {
     #[arg(long)]
     pub(crate) allow_empty: bool,
     /// Fail if one input, with its weight, contributes more than this share, such as 0.5 or 50%
-    #[arg(long, value_name = "SHARE", value_parser = share)]
+    #[arg(long, value_name = "SHARE", value_parser = share, conflicts_with = "normalize")]
     max_input_share: Option<f64>,
 }
 

@@ -255,7 +255,7 @@ pub(crate) fn report_result(
     }
     let is_converted = !matches!(merged.family(), Family::SampleProf | Family::MemProf);
     if messages.warnings && !is_converted {
-        console::losses(&merged.unconverted, &[], output);
+        console::losses(&merged.unconverted, output);
     } else if messages.warnings {
         let lost = merged.unconverted.iter().map(|loss| Warning::new(format!("not converted: {loss}")).in_file(output));
         lost.for_each(|warning| console::warning(&warning));
@@ -297,14 +297,12 @@ pub(crate) fn report_written(
     if let MergedProfile::Instr { report, .. } = &merged.profile {
         document.lose(&report.memprof_losses);
         if messages.warnings {
-            console::losses(&report.memprof_losses, &[], output);
+            console::losses(&report.memprof_losses, output);
         }
     }
     document.lose(&saved.losses);
     if messages.warnings {
-        let tolerated = merged.target.as_ref().map(|target| target.tolerated()).unwrap_or_default();
-        let is_instr = matches!(merged.profile, MergedProfile::Instr { .. });
-        console::losses(&saved.losses, if is_instr { &tolerated } else { &[] }, output);
+        console::losses(&saved.losses, output);
     }
     cross_release::print_findings(&merged.findings, output, !messages.notes);
     document.findings = cross_release::findings_json(&merged.findings);

@@ -135,6 +135,12 @@ impl PartialMerge {
         self.groups.iter().map(|group| group.records.len()).sum()
     }
 
+    /// Returns the used inputs that have records, with their binary ids.
+    pub(crate) fn binary_ids_of_inputs(&self) -> impl Iterator<Item = (&PartialInput, &[BinaryId])> {
+        let both = self.inputs.iter().zip(&self.contributions).filter(|(input, _)| input.records > 0);
+        both.filter_map(|(input, used)| Some((input, &**self.binary_ids.at(used.as_ref()?.binary_ids))))
+    }
+
     /// Fails if a rule would rename a function.
     pub(crate) fn require_unchanged(&self, remapping: &Remapping) -> Result<()> {
         let rules = (!remapping.is_empty()).then_some(remapping);
