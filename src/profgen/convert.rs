@@ -374,9 +374,7 @@ fn may_be_recording(format: Format) -> bool {
 /// The error for recordings without call chains if there must be calling contexts.
 fn without_call_chains() -> Error {
     Error::nothing_found("no sample has branch records and a call chain")
-        .with_hint(
-            "record with `perf record -b -g`, print text with `perf script -F ip,brstack`, or make a profile without contexts",
-        )
+        .with_hint("record with `perf record -b -g` and pass perf.data itself, or make a profile without contexts")
 }
 
 /// The error for recordings of other programs.

@@ -30,6 +30,7 @@ mod image;
 mod line_profile;
 mod loading;
 mod names;
+mod places;
 mod plain;
 mod plain_script;
 mod probe_profile;
@@ -173,10 +174,13 @@ pub fn read_script(
     limits: &Limits,
     notify: &mut Notify<'_>,
 ) -> Result<Samples> {
-    let script::ScriptSamples { gatherer, chains, findings: read, chain, loaded_at } =
-        script::read(input, program, options, limits, notify)?;
+    Ok(samples_of(script::read(input, program, options, limits, notify)?, program, options))
+}
+
+fn samples_of(script: script::ScriptSamples, program: &Program<'_>, options: &ScriptOptions) -> Samples {
+    let script::ScriptSamples { gatherer, chains, findings: read, chain, loaded_at, .. } = script;
     let (details, runs) = SampleDetails::of(options.details, &chain, &gatherer, program);
-    Ok(Samples { counters: gatherer.finish(program), chains, read, runs, details, loaded_at })
+    Samples { counters: gatherer.finish(program), chains, read, runs, details, loaded_at }
 }
 
 /// Reads a recording of perf: `perf.data`, of which a few records are in memory.
@@ -220,22 +224,28 @@ pub(crate) fn read_text(
         let PlainText { counters, plain, read, unplaced, used_events } = text;
         let (details, loaded_at) = (SampleDetails::default(), program.base());
         let samples = Samples { counters, chains: None, read, runs: None, details, loaded_at };
-        let warning = || {
-            Warning::new(format!(
-                "{} could not be found in the program: print `sym`, `symoff` and `dso` with `perf script`, or pass \
-                 perf.data itself",
-                number_of(unplaced, "address")
-            ))
-        };
-        let mut warnings: Vec<_> = (unplaced != 0).then(warning).into_iter().collect();
+        let mut warnings = unplaced_frames(unplaced);
         warnings.extend(several_events(&used_events));
         return Ok(RecordedSamples { samples, plain: Some(plain), warnings });
     }
     if let Some(wanted) = &options.event {
         return Err(no_event_named(wanted, &[]));
     }
-    let samples = read_script(input, program, options, limits, &mut |_: LineNotice<'_>| ())?;
-    Ok(RecordedSamples { samples, plain: None, warnings: Vec::new() })
+    let script = script::read(input, program, options, limits, &mut |_: LineNotice<'_>| ())?;
+    let warnings = unplaced_frames(script.unplaced);
+    Ok(RecordedSamples { samples: samples_of(script, program, options), plain: None, warnings })
+}
+
+/// Warns of frames that could not be found.
+fn unplaced_frames(unplaced: u64) -> Vec<Warning> {
+    let warning = || {
+        Warning::new(format!(
+            "{} could not be found in the program: print `sym`, `symoff` and `dso` with `perf script`, or pass \
+             perf.data itself",
+            number_of(unplaced, "frame")
+        ))
+    };
+    (unplaced != 0).then(warning).into_iter().collect()
 }
 
 /// Samples of a recording of perf.

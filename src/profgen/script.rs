@@ -7,6 +7,7 @@ use super::call_chain::CallChain;
 use super::contexts::ChainSamples;
 use super::counters::{EXTERNAL, Gatherer, cut_unpaired};
 use super::loading::{Loading, MappingFault};
+use super::places::{Place, Places, parse_place};
 use super::program::Program;
 use crate::ascii::{trim_end, trim_start};
 use crate::digits::{parse_decimal, parse_hex};
@@ -151,6 +152,8 @@ pub(super) struct ScriptSamples {
     pub(super) chain: CallChain,
     /// Where the program was loaded last.
     pub(super) loaded_at: u64,
+    /// Frames that can be in the program, but have offsets in files that the text does not name.
+    pub(super) unplaced: u64,
 }
 
 /// The lines of a text, of which one is in memory. Lines end with a line feed, which the last one can lack.
@@ -195,7 +198,7 @@ fn kind_of(mut lines: Lines, options: &ScriptOptions) -> Result<Option<ScriptKin
             return Ok(None);
         }
         let mut has_frames = false;
-        while parse_hex(trim_start(&lines.line)).is_some() {
+        while has_frame(&lines.line, options) {
             has_frames = true;
             if !lines.next()? {
                 return Ok(None);
@@ -206,6 +209,19 @@ fn kind_of(mut lines: Lines, options: &ScriptOptions) -> Result<Option<ScriptKin
         }
     }
     Ok(None)
+}
+
+/// Returns true for a frame of a call chain, after which its symbol and file can be if other fields are printed.
+fn has_frame(line: &[u8], options: &ScriptOptions) -> bool {
+    parse_hex(trim_start(line)).is_some() || (options.other_fields && place_of(line).is_some())
+}
+
+/// Returns the frame of an indented line.
+fn place_of(line: &[u8]) -> Option<Place<'_>> {
+    if !line.first()?.is_ascii_whitespace() {
+        return None;
+    }
+    parse_place(std::str::from_utf8(line).ok()?.trim())
 }
 
 fn has_branch_records(line: &[u8]) -> bool {
@@ -224,7 +240,7 @@ fn without_other_fields<'l>(line: &'l [u8], options: &ScriptOptions) -> &'l [u8]
 fn first_branch(line: &[u8]) -> Option<usize> {
     let mut at = 0;
     for word in line.split(|byte| *byte == b' ') {
-        if word.starts_with(b"0x") && branch(word).is_some() {
+        if word.starts_with(b"0x") && branch_with_files(word).is_some() {
             return Some(at);
         }
         at += word.len() + 1;
@@ -249,6 +265,8 @@ pub(super) fn read(
         program,
         patterns: Patterns::new()?,
         loading: Loading::new(program, options.process, options.is_kernel),
+        places: (options.other_fields && kind == ScriptKind::BranchesAndChains)
+            .then(|| Places::new(program, Loading::new(program, options.process, options.is_kernel))),
         gatherer: Gatherer::default(),
         chains: (options.contexts && kind == ScriptKind::BranchesAndChains).then(ChainSamples::default),
         most_frames: options.most_frames,
@@ -257,6 +275,7 @@ pub(super) fn read(
         chain: CallChain::default(),
         distinct: HashSet::default(),
         has_warned: false,
+        has_other_fields: options.other_fields,
         notify,
     };
     let mut lines = Lines::new(input.content(limits)?);
@@ -283,8 +302,9 @@ pub(super) fn read(
     reader.findings.distinct_chains = distinct as u64;
     reader.findings.is_mapped = reader.loading.is_mapped;
     reader.loading.require_kernel()?;
-    let Reader { gatherer, chains, findings, chain, loading, .. } = reader;
-    Ok(ScriptSamples { gatherer, chains, findings, chain, loaded_at: loading.base() })
+    let Reader { gatherer, chains, findings, chain, loading, places, .. } = reader;
+    let unplaced = places.map_or(0, |places| places.unplaced);
+    Ok(ScriptSamples { gatherer, chains, findings, chain, loaded_at: loading.base(), unplaced })
 }
 
 fn is_mapping(line: &[u8]) -> bool {
@@ -370,6 +390,8 @@ struct Reader<'r, 'p, 'n> {
     program: &'r Program<'p>,
     patterns: Patterns,
     loading: Loading,
+    /// Where the frames of call chains are, if other fields can be printed with them.
+    places: Option<Places<'r, 'p>>,
     gatherer: Gatherer,
     chains: Option<ChainSamples>,
     most_frames: u32,
@@ -381,15 +403,20 @@ struct Reader<'r, 'p, 'n> {
     /// Hashes of the samples with call chains.
     distinct: HashSet<u64, RandomState>,
     has_warned: bool,
+    has_other_fields: bool,
     notify: &'r mut Notify<'n>,
 }
 
 impl Reader<'_, '_, '_> {
     fn mapping(&mut self, line: &[u8]) -> Result<()> {
-        let Some(MappingLine { process, start, offset, path, .. }) = self.patterns.mapping(line) else {
+        let Some(mapping) = self.patterns.mapping(line) else {
             (self.notify)(LineNotice::BadMapping(line));
             return Ok(());
         };
+        if let Some(places) = &mut self.places {
+            places.map(&mapping).map_err(MappingFault::into_error)?;
+        }
+        let MappingLine { process, start, offset, path, .. } = mapping;
         (self.notify)(LineNotice::Mapping { path, start });
         self.loading.map(process, start, offset, path).map_err(MappingFault::into_error)
     }
@@ -402,12 +429,12 @@ impl Reader<'_, '_, '_> {
         self.chain.frames.clear();
         while has_line && !is_end(&lines.line) {
             if !is_cut {
-                let Some(frame) = parse_hex(trim_start(&lines.line)) else {
+                let Some(frame) = self.frame(&lines.line) else {
                     // Blank lines and comments.
                     lines.is_unread = lines.next()? && !is_end(&lines.line);
                     return Ok(false);
                 };
-                is_cut = !self.chain.push(self.program, self.loading.link_time(frame));
+                is_cut = frame.is_some_and(|frame| !self.chain.push(self.program, frame));
             }
             has_line = lines.next()?;
         }
@@ -421,6 +448,14 @@ impl Reader<'_, '_, '_> {
                 .with_llvm_message("'Hybrid perf sample is corrupted, No LBR sample line"));
         }
         Ok(true)
+    }
+
+    /// Returns the link-time address of a frame; `Some(None)` for an inlined one, which has the address of the next.
+    fn frame(&mut self, line: &[u8]) -> Option<Option<u64>> {
+        match &mut self.places {
+            None => parse_hex(trim_start(line)).map(|frame| Some(self.loading.link_time(frame))),
+            Some(places) => place_of(line).map(|place| (!place.is_inlined()).then(|| places.link_time(&place))),
+        }
     }
 
     fn warn_of_missing_mapping(&mut self) {
@@ -470,7 +505,8 @@ impl Reader<'_, '_, '_> {
             return false;
         }
         for word in words {
-            let Some((source, target)) = branch(word) else { return false };
+            let ends = if self.has_other_fields { branch_with_files(word) } else { branch(word) };
+            let Some((source, target)) = ends else { return false };
             let place = |address| {
                 let address = self.loading.link_time(address);
                 if self.program.code.is_instruction(address) { address } else { EXTERNAL }
@@ -482,6 +518,23 @@ impl Reader<'_, '_, '_> {
         }
         true
     }
+}
+
+/// Source and target of `0xSOURCE(FILE)/0xTARGET(FILE)/…`. perf prints the files with the field `dso`.
+fn branch_with_files(word: &[u8]) -> Option<(u64, u64)> {
+    fn end(text: &[u8]) -> Option<(u64, &[u8])> {
+        let text = text.strip_prefix(b"0x")?;
+        let digits = text.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
+        let (address, rest) = text.split_at(digits);
+        let rest = match rest.first() {
+            Some(b'(') => &rest[memchr::memmem::find(rest, b")")? + 1..],
+            _ => rest,
+        };
+        Some((parse_hex(address)?, rest))
+    }
+    let (source, rest) = end(word)?;
+    let (target, _) = end(rest.strip_prefix(b"/")?)?;
+    Some((source, target))
 }
 
 /// Source and target of `0xSOURCE/0xTARGET/…`.

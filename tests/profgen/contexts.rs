@@ -100,6 +100,35 @@ fn calls_from_libraries_are_those_of_llvm_profgen() {
     assert!(callers > 0, "no removed function is found at address 1");
 }
 
+/// perf 6 prints offsets in files for the frames, in front of branches with files.
+#[test]
+fn text_of_perf_with_all_fields_has_the_contexts() {
+    let tools = ["clang-22", "perf"];
+    let Some(folder) = folder("text of perf with all fields", &tools) else { return };
+    compile(&folder, &format!("clang-22 -O2 -g {FRAMES}"), "calls.c", "prog");
+    let recorded = record_chains(&folder, "prog", 17, 16);
+    let text = std::fs::read_to_string(folder.path(&recorded)).expect("it is text");
+    folder.write("prog.data", perf_data(&text, 5));
+    for contexts in ["", "--contexts"] {
+        folder.run(&format!("profbridge convert {recorded} --binary prog -o text.prof {contexts} --force"));
+        let expected = std::fs::read(folder.path("text.prof")).expect("it is written");
+        for fields in ["+brstack", "comm,ip,sym,symoff,dso,brstack"] {
+            let script = folder.run(&format!("perf script -i prog.data --show-mmap-events -F {fields}"));
+            folder.write("all.txt", script.stdout);
+            folder.run(&format!("profbridge convert all.txt --binary prog -o all.prof {contexts} --force"));
+            let found = std::fs::read(folder.path("all.prof")).expect("it is written");
+            assert!(found == expected, "{fields} {contexts}");
+        }
+        // Without their files, offsets do not say where frames are.
+        let script = folder.run("perf script -i prog.data --show-mmap-events -F ip,brstack");
+        let has_offsets = !String::from_utf8_lossy(&script.stdout).contains("\t    5555");
+        folder.write("offsets.txt", script.stdout);
+        let command = format!("profbridge convert offsets.txt --binary prog -o all.prof {contexts} --force");
+        let warned = errors(&folder.run(&command)).contains("could not be found in the program");
+        assert_eq!(warned, has_offsets, "{contexts}");
+    }
+}
+
 /// LLVM takes `lock` for an instruction. The code for one thread jumps behind it.
 #[test]
 fn locks_count_as_instructions() {
