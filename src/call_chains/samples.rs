@@ -1,5 +1,6 @@
 //! The event type of a sample, and the unit of its count.
 
+use crate::error::Warning;
 use std::collections::BTreeMap;
 
 /// The event type of a sample.
@@ -163,6 +164,35 @@ impl Unit {
             Self::Nanoseconds => "ns",
             Self::Millionths => "millionths",
         }
+    }
+
+    /// Returns the unit in which values of a named unit are added, and how many of it one is; `None` for other names.
+    /// A kilobyte has 1024 bytes, as in pprof's tools.
+    pub(crate) fn named(name: &str) -> Option<(Self, u64)> {
+        const UNITS: &[(Unit, u64, &[&str])] = &[
+            (Unit::Hits, 1, &["", "count", "hit", "sample", "event", "object"]),
+            (Unit::Millionths, 1, &["millionth"]),
+            (Unit::Bytes, 1, &["b", "byte"]),
+            (Unit::Bytes, 1 << 10, &["kb", "kib", "kbyte", "kilobyte", "kibibyte"]),
+            (Unit::Bytes, 1 << 20, &["mb", "mib", "mbyte", "megabyte", "mebibyte"]),
+            (Unit::Bytes, 1 << 30, &["gb", "gib", "gbyte", "gigabyte", "gibibyte"]),
+            (Unit::Nanoseconds, 1, &["ns", "nanosecond"]),
+            (Unit::Nanoseconds, 1_000, &["us", "\u{b5}s", "\u{3bc}s", "microsecond"]),
+            (Unit::Nanoseconds, 1_000_000, &["ms", "millisecond"]),
+            (Unit::Nanoseconds, 1_000_000_000, &["s", "sec", "second"]),
+            (Unit::Nanoseconds, 60_000_000_000, &["min", "minute"]),
+            (Unit::Nanoseconds, 3_600_000_000_000, &["h", "hr", "hour"]),
+        ];
+        let name = name.to_lowercase();
+        let singular = name.strip_suffix('s').unwrap_or(&name);
+        let is_called = |known: &&&str| **known == name || (singular.len() > 1 && **known == singular);
+        let found = UNITS.iter().find(|(_, _, names)| names.iter().any(|known| is_called(&known)))?;
+        Some((found.0, found.1))
+    }
+
+    /// The warning about values whose unit is not known.
+    pub(crate) fn unknown(name: &str) -> Warning {
+        Warning::new(format!("the unit {name:?} is not known, so its values count as hits"))
     }
 }
 

@@ -210,7 +210,8 @@ fn add_go_findings(profile: &Profile, is_for_go: bool, findings: &mut Vec<CheckF
         GoVerdict::Ignores => "pprof.go-ignores",
         GoVerdict::Refuses => "pprof.go-refuses",
     };
-    let value = profile.main_value().map(|at| profile.value_name(profile.sample_types[at]));
+    let value = profile.value_for_go().or_else(|| profile.main_value());
+    let value = value.map(|at| profile.value_name(profile.sample_types[at]));
     let measure = value.map(|value| format!("; values: {value}")).unwrap_or_default();
     findings.push(finding(
         level,

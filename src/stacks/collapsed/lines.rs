@@ -4,6 +4,7 @@ use crate::call_chains::{Certainty, Frame, FrameId, FrameKind, Function, MAX_HIT
 use crate::digits::number_of;
 use crate::stacks::collapsed::frames;
 use crate::stacks::collapsed::frames::UNKNOWN_BCI;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Lines that are read to detect the dialect.
@@ -38,6 +39,15 @@ pub(crate) fn stack_lines(data: &[u8]) -> impl Iterator<Item = Line<'_>> {
 /// Whether a line is a comment: `#`, alone or before a blank.
 pub(crate) fn is_comment(line: &[u8]) -> bool {
     line.strip_prefix(b"#").is_some_and(|rest| rest.first().is_none_or(u8::is_ascii_whitespace))
+}
+
+/// The beginning of a first line that states the unit of the counts, such as `bytes` or `ns`.
+pub const UNIT_COMMENT: &str = "# unit: ";
+
+/// The unit that the first line states.
+pub(crate) fn stated_unit(data: &[u8]) -> Option<Cow<'_, str>> {
+    let line = data.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    line.strip_prefix(UNIT_COMMENT.as_bytes()).map(|unit| String::from_utf8_lossy(unit.trim_ascii()))
 }
 
 /// The count at the end of a line.

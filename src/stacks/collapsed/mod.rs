@@ -18,7 +18,7 @@ pub(crate) mod lines;
 mod outline;
 
 pub(crate) use lines::collapse;
-pub use lines::{ClassStyle, CollapsedOptions, write_collapsed};
+pub use lines::{ClassStyle, CollapsedOptions, UNIT_COMMENT, write_collapsed};
 pub use outline::{Outline, OutlineNode, outline};
 
 use crate::bytes::{Confidence, Head, without_byte_order_mark};
@@ -35,7 +35,9 @@ use crate::perf::{is_event_named, no_event_named, several_events};
 use crate::stacks::perf_script as script;
 use foldhash::{HashMap, HashMapExt};
 use frames::{Named, TextFrame};
-use lines::{class_leaves, has_fractions, is_comment, is_folded, split_count, split_thread, stack_lines};
+use lines::{
+    Count, class_leaves, has_fractions, is_comment, is_folded, split_count, split_thread, stack_lines, stated_unit,
+};
 use std::borrow::Cow;
 
 /// Which of the two forms a text has.
@@ -136,10 +138,16 @@ pub(crate) fn read_stacks_until(
         Dialect::Auto => is_folded(data),
     };
     let format = if folded { "folded stacks" } else { "collapsed stacks" };
-    let unit = if has_fractions(data) { Unit::Millionths } else { stated_unit(data) };
+    let (unit, unknown) = CountUnit::of(data);
     let mut reader = TextReader::new(folded, options, limits, cancel, table);
     reader.read(data, unit).map_err(|error| error.in_format(format))?;
     let mut warnings = reader.warnings();
+    if reader.rounded > 0 {
+        let (counts, unit) = (number_of(reader.rounded, "count"), unit.unit.word());
+        warnings.push(Warning::of_loss(format!("{counts} with a fraction rounded to whole {unit}")));
+    }
+    warnings.extend(unknown);
+    let unit = unit.unit;
     if event.is_some() {
         warnings.push(Warning::new("the text has no event types to choose from"));
     }
@@ -152,14 +160,36 @@ pub(crate) fn read_stacks_until(
     Ok(warnings)
 }
 
-/// The beginning of a first line that states the unit of the counts: `bytes` or `ns`.
-pub const UNIT_COMMENT: &str = "# unit: ";
+/// The unit in which the counts of a text are added, and how many of it one count is.
+#[derive(Debug, Clone, Copy)]
+struct CountUnit {
+    unit: Unit,
+    scale: u64,
+}
 
-/// The unit that the first line states; samples without one.
-fn stated_unit(data: &[u8]) -> Unit {
-    let line = data.split(|byte| *byte == b'\n').next().unwrap_or_default().trim_ascii_end();
-    let is_stated = |unit: &&Unit| line.strip_prefix(UNIT_COMMENT.as_bytes()) == Some(unit.word().as_bytes());
-    [Unit::Bytes, Unit::Nanoseconds].iter().find(is_stated).copied().unwrap_or_default()
+impl CountUnit {
+    /// The unit of a text, with a warning if the text states one that is not known.
+    fn of(data: &[u8]) -> (Self, Option<Warning>) {
+        let stated = stated_unit(data);
+        let known = stated.as_deref().map(Unit::named);
+        let warning = stated.filter(|_| known == Some(None)).map(|unit| Unit::unknown(&unit));
+        let unit = match known.flatten() {
+            Some((unit @ (Unit::Bytes | Unit::Nanoseconds), scale)) => Self { unit, scale },
+            _ if has_fractions(data) => Self { unit: Unit::Millionths, scale: 1 },
+            _ => Self { unit: Unit::Hits, scale: 1 },
+        };
+        (unit, warning)
+    }
+
+    /// A count in this unit, and whether it was rounded: bytes and nanoseconds have no fractions.
+    fn convert(self, count: Count) -> (u64, bool) {
+        if self.unit == Unit::Millionths {
+            return (count.in_millionths(), false);
+        }
+        let millionths = u128::from(count.millionths.unwrap_or(0)) * u128::from(self.scale);
+        let part = u64::try_from((millionths + 500_000) / 1_000_000).unwrap_or(u64::MAX);
+        (count.whole.saturating_mul(self.scale).saturating_add(part), millionths % 1_000_000 > 0)
+    }
 }
 
 /// The name of the output of `perf script`.
@@ -205,6 +235,8 @@ struct TextReader<'a> {
     /// Numbers of the lines that are not stacks.
     skipped: Vec<u64>,
     fixed: u64,
+    /// Counts that lost a part of a byte or nanosecond.
+    rounded: u64,
     /// Counts that did not fit before this text.
     saturated_before: u64,
 }
@@ -229,11 +261,12 @@ impl<'a> TextReader<'a> {
             path: Vec::new(),
             skipped: Vec::new(),
             fixed: 0,
+            rounded: 0,
             saturated_before,
         }
     }
 
-    fn read(&mut self, data: &[u8], unit: Unit) -> Result<()> {
+    fn read(&mut self, data: &[u8], unit: CountUnit) -> Result<()> {
         self.refuse_weights(data)?;
         let (mut stacks, mut first_skipped) = (0u64, None);
         for line in stack_lines(data) {
@@ -268,15 +301,16 @@ impl<'a> TextReader<'a> {
     }
 
     /// Adds one line; returns false if it is not a stack.
-    fn read_line(&mut self, line: &[u8], unit: Unit) -> Result<bool> {
+    fn read_line(&mut self, line: &[u8], unit: CountUnit) -> Result<bool> {
         let Some((stack, count)) = split_count(line) else { return Ok(false) };
-        let hits = if unit == Unit::Millionths { count.in_millionths() } else { count.whole };
+        let (hits, is_rounded) = unit.convert(count);
         let stack = String::from_utf8_lossy(stack);
         self.fixed += u64::from(matches!(stack, Cow::Owned(_)));
         let (thread, stack) = if self.folded { split_process(&stack) } else { split_thread(&stack) };
         let thread: Option<ThreadId> = thread.map(|name| self.table.intern_thread(name));
         let found = if self.folded { self.folded_stack(stack)? } else { self.collapsed_stack(stack)? };
         let Some(stack) = found else { return Ok(false) };
+        self.rounded += u64::from(is_rounded);
         if hits > 0 {
             let key = SampleKey {
                 stack,

@@ -9,7 +9,7 @@ use crate::call_chains::{FrameKind, FunctionId, MAX_HITS, StackTable};
 use crate::java;
 use crate::limits::Limits;
 use crate::stacks::collapsed::frames::{self, Named, TextFrame};
-use crate::stacks::collapsed::lines::{class_leaves, is_comment, is_folded, split_count, split_thread};
+use crate::stacks::collapsed::lines::{class_leaves, is_comment, is_folded, split_count, split_thread, stated_unit};
 use crate::stacks::collapsed::{Dialect, TextOptions};
 use foldhash::HashMap;
 use std::io::BufRead;
@@ -59,6 +59,10 @@ pub fn outline(
         Dialect::Auto => !is_folded(text.as_bytes()),
     };
     let (all, classes) = class_leaves(text.as_bytes());
+    // Only the reader converts a unit.
+    if stated_unit(text.as_bytes()).is_some() {
+        return None;
+    }
     if !is_plain || !options.accept_weights && classes * 2 > all {
         return None;
     }

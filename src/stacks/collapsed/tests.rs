@@ -132,6 +132,36 @@ fn counts_with_fractions_are_read_in_millionths_and_written_back() {
 }
 
 #[test]
+fn a_stated_unit_is_converted_to_nanoseconds_or_bytes() {
+    for (text, unit, hits) in [
+        ("# unit: ns\na;b 5\n", Unit::Nanoseconds, 5),
+        ("# unit: us\r\na;b 5\n", Unit::Nanoseconds, 5_000),
+        ("# unit: ms\na;b 1.5\n", Unit::Nanoseconds, 1_500_000),
+        ("# unit: seconds\na;b 0.25\na;c 2\n", Unit::Nanoseconds, 2_250_000_000),
+        ("# unit: kB\na;b 7\n", Unit::Bytes, 7168),
+        ("# unit: hits\na;b 7\n", Unit::Hits, 7),
+        ("# unit: samples\na;b 1.5\n", Unit::Millionths, 1_500_000),
+    ] {
+        let (table, warnings) = read(text);
+        assert_eq!((table.unit(), table.total_hits()), (Some(unit), hits), "{text}");
+        assert_eq!(warnings.len(), usize::from(unit == Unit::Millionths), "{text}: {warnings:?}");
+        // A drawing of a large text knows samples only.
+        assert!(outline(text.as_bytes(), &TextOptions::default(), &Limits::default(), |_| 1).is_none());
+    }
+}
+
+#[test]
+fn parts_of_a_byte_and_unknown_units_are_reported() {
+    let (table, warnings) = read("# unit: bytes\na;b 1.5\na;c 2.25\na;d 3.0\n");
+    assert_eq!((table.unit(), table.total_hits()), (Some(Unit::Bytes), 7));
+    assert_eq!(warnings[0].message, "2 counts with a fraction rounded to whole bytes");
+    assert!(warnings[0].is_loss);
+    let (table, warnings) = read("# unit: foo\na;b 5\n");
+    assert_eq!((table.unit(), table.total_hits()), (Some(Unit::Hits), 5));
+    assert_eq!(warnings[0].message, "the unit \"foo\" is not known, so its values count as hits");
+}
+
+#[test]
 fn counts_above_the_maximum_are_reduced_with_a_warning() {
     for count in ["9223372036854775808", "18446744073709551615", "18446744073709551616", "99999999999999999999999"] {
         let text = format!("a;b {count}\na;c 1\n");

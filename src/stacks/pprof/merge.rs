@@ -4,9 +4,11 @@
 //! line, which Go's compiler needs; mappings by size and build; locations by their offset in the mapping, because
 //! programs are loaded at different addresses.
 
+use crate::call_chains::Unit;
 use crate::digits::number_of;
 use crate::error::{Error, ErrorKind, Result, Warning, WithWarnings};
 use crate::stacks::pprof::profile::StringInterner;
+use crate::stacks::pprof::table::unit_name;
 use crate::stacks::pprof::{
     Function, Label, Line, Location, Mapping, Profile, SampleRef, Samples, StringId, ValueType, write,
 };
@@ -95,7 +97,7 @@ impl Merger {
         Self { options, ..Self::default() }
     }
 
-    /// Adds a profile, its values multiplied by `weight`; 0 counts as 1. Values beyond 2^63-1 saturate, which the
+    /// Adds a profile, its values multiplied by `weight`; 0 counts as 1. Times become nanoseconds, and sizes bytes. Values beyond 2^63-1 saturate, which the
     /// report counts.
     ///
     /// # Errors
@@ -149,21 +151,28 @@ impl Merger {
     /// Like [`finish`](Self::finish), with numbers instead of warnings.
     #[doc(hidden)]
     pub fn finish_with_report(mut self) -> (Profile, MergeReport) {
+        let has_value = |kind| self.profile.sample_types.iter().any(|of| of.kind == kind);
+        if !self.report.dropped_types.is_empty() && !has_value(self.profile.default_sample_type) {
+            self.profile.default_sample_type = StringId::default();
+        }
         self.profile.strings = self.strings.strings;
+        // Time and memory are comparable whatever the rate.
+        let is_measured = |of: &ValueType| matches!(self.profile.unit(*of).0, Unit::Bytes | Unit::Nanoseconds);
+        self.report.periods_differ &= !self.profile.sample_types.iter().all(is_measured);
         self.report.dropped_types.sort();
         self.report.dropped_types.dedup();
         (self.profile, self.report)
     }
 
-    /// The columns of `other` that are added to ours, after ours were cut down
+    /// The columns of `other` that are added to ours, each with the factor for its values, after ours were cut down
     /// to what both have.
-    fn columns(&mut self, other: &Profile, places: &mut Places) -> Result<Vec<usize>> {
+    fn columns(&mut self, other: &Profile, places: &mut Places) -> Result<Vec<(usize, i64)>> {
         let theirs = other.sample_types.iter().map(|of| self.value_type(other, *of, places));
-        let theirs: Vec<ValueType> = theirs.collect();
+        let (theirs, scales): (Vec<ValueType>, Vec<i64>) = theirs.unzip();
         if self.inputs == 0 {
             self.profile.samples = Samples::new(theirs.len());
             self.profile.sample_types = theirs;
-            return Ok((0..other.sample_types.len()).collect());
+            return Ok(scales.into_iter().enumerate().collect());
         }
         let ours = self.profile.sample_types.clone();
         let common = ours.iter().enumerate().filter_map(|(at, of)| Some((at, theirs.iter().position(|it| it == of)?)));
@@ -186,7 +195,7 @@ impl Merger {
             self.profile.samples.keep_columns(&kept);
             self.profile.sample_types = kept.iter().map(|at| ours[*at]).collect();
         }
-        Ok(columns)
+        Ok(columns.into_iter().map(|column| (column, scales[column])).collect())
     }
 
     fn value_name(&self, of: ValueType) -> String {
@@ -201,7 +210,14 @@ impl Merger {
         let (drop, keep) = (string(other.drop_frames), string(other.keep_frames));
         let (default, url) = (string(other.default_sample_type), string(other.doc_url));
         let comments: Vec<StringId> = other.comments.iter().map(|id| string(*id)).collect();
-        let period_type = other.period_type.map(|of| self.value_type(other, of, places));
+        let (period_type, scale) = match other.period_type {
+            Some(of) => {
+                let (of, scale) = self.value_type(other, of, places);
+                (Some(of), scale)
+            }
+            None => (None, 1),
+        };
+        let period = other.period.saturating_mul(scale);
         // The main program comes first, whatever the first sample ran.
         if is_first && !other.mappings.is_empty() && !self.options.drop_addresses {
             self.mapping(other, 0, places);
@@ -211,8 +227,9 @@ impl Merger {
             (sum.drop_frames, sum.keep_frames) = (drop, keep);
         }
         self.report.frames_differ |= (sum.drop_frames, sum.keep_frames) != (drop, keep);
-        let periods = [(sum.period_type, sum.period), (period_type, other.period)];
-        self.report.periods_differ |= !is_first && periods[0] != periods[1];
+        // A profile without a period may have any rate.
+        let are_known = sum.period != 0 && period != 0;
+        self.report.periods_differ |= are_known && (sum.period_type, sum.period) != (period_type, period);
         if sum.default_sample_type.is_empty() {
             sum.default_sample_type = default;
         }
@@ -225,7 +242,7 @@ impl Merger {
             }
         }
         sum.period_type = sum.period_type.or(period_type);
-        sum.period = sum.period.max(other.period);
+        sum.period = sum.period.max(period);
         sum.duration_nanos = sum.duration_nanos.saturating_add(other.duration_nanos);
         if sum.time_nanos == 0 || (other.time_nanos != 0 && other.time_nanos < sum.time_nanos) {
             sum.time_nanos = other.time_nanos;
@@ -241,9 +258,15 @@ impl Merger {
         new
     }
 
-    fn value_type(&mut self, other: &Profile, of: ValueType, places: &mut Places) -> ValueType {
-        let (kind, unit) = (self.strings_of(other, of.kind, places), self.strings_of(other, of.unit, places));
-        ValueType { kind, unit }
+    /// The type of a value, and the factor for it: time is added in nanoseconds, and memory in bytes.
+    fn value_type(&mut self, other: &Profile, of: ValueType, places: &mut Places) -> (ValueType, i64) {
+        let kind = self.strings_of(other, of.kind, places);
+        let (unit, scale) = other.unit(of);
+        let unit = match unit {
+            Unit::Bytes | Unit::Nanoseconds => self.strings.intern(unit_name(unit).as_bytes()),
+            _ => self.strings_of(other, of.unit, places),
+        };
+        (ValueType { kind, unit }, scale.cast_signed())
     }
 
     fn label(&mut self, other: &Profile, label: &Label, places: &mut Places) -> Label {
@@ -357,10 +380,11 @@ impl Merger {
         at
     }
 
-    fn add_values(&mut self, at: usize, sample: SampleRef<'_>, columns: &[usize], weight: i64) {
+    fn add_values(&mut self, at: usize, sample: SampleRef<'_>, columns: &[(usize, i64)], weight: i64) {
         let values = self.profile.samples.values_mut(at);
-        for (sum, column) in values.iter_mut().zip(columns) {
-            let added = sample.values[*column].checked_mul(weight).and_then(|value| sum.checked_add(value));
+        for (sum, (column, scale)) in values.iter_mut().zip(columns) {
+            let value = sample.values[*column].checked_mul(*scale).and_then(|value| value.checked_mul(weight));
+            let added = value.and_then(|value| sum.checked_add(value));
             self.report.saturated += u64::from(added.is_none());
             *sum = added.unwrap_or(if sample.values[*column] < 0 { i64::MIN } else { i64::MAX });
         }

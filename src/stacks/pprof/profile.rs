@@ -1,5 +1,6 @@
 //! A pprof profile in memory.
 
+use crate::call_chains::Unit;
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use std::hash::BuildHasher;
@@ -234,11 +235,24 @@ impl Profile {
     /// Returns the main value: the number of samples, otherwise the CPU time, otherwise the file's default, otherwise
     /// the last.
     pub(crate) fn main_value(&self) -> Option<usize> {
+        let named = |kind: &[u8], unit: Unit| {
+            let is_named = |of: &ValueType| self.strings.get(of.kind) == kind && self.unit(*of).0 == unit;
+            self.sample_types.iter().position(is_named)
+        };
         let default = || self.sample_types.iter().position(|of| of.kind == self.default_sample_type);
-        self.value_for_go().or_else(default).or_else(|| self.sample_types.len().checked_sub(1))
+        let last = || self.sample_types.len().checked_sub(1);
+        let cpu_time = || named(b"cpu", Unit::Nanoseconds);
+        named(b"samples", Unit::Hits).or_else(cpu_time).or_else(default).or_else(last)
     }
-    /// The value that Go's compiler weighs by, as a position among the types.
-    pub(super) fn value_for_go(&self) -> Option<usize> {
+
+    /// The unit in which values of a type are added, and how many of it one value is. Values of a unit that is not
+    /// known are hits.
+    pub(super) fn unit(&self, of: ValueType) -> (Unit, u64) {
+        Unit::named(&self.text(of.unit)).unwrap_or((Unit::Hits, 1))
+    }
+
+    /// The value that Go's compiler weighs by, as a position among the types: the first of two.
+    pub(crate) fn value_for_go(&self) -> Option<usize> {
         self.sample_types.iter().position(|of| {
             let (kind, unit) = (self.strings.get(of.kind), self.strings.get(of.unit));
             (kind, unit) == (b"samples", b"count") || (kind, unit) == (b"cpu", b"nanoseconds")

@@ -22,7 +22,7 @@ impl Profile {
         if choice.name.is_none() {
             return Ok(());
         }
-        let columns: Vec<usize> = choice.columns(self)?.into_iter().map(|(at, ..)| at).collect();
+        let columns: Vec<usize> = choice.columns(self)?.into_iter().map(|column| column.at).collect();
         self.sample_types = columns.iter().map(|at| self.sample_types[*at]).collect();
         self.samples.keep_columns(&columns);
         if let Some(only) = self.sample_types.first().filter(|_| !self.default_sample_type.is_empty()) {
@@ -58,49 +58,61 @@ impl ValueChoice {
         Self { name: Some(name.into()) }
     }
 
-    /// Columns of values, with the event type and the unit of each.
-    fn columns(&self, profile: &Profile) -> Result<Vec<(usize, SampleSource, Unit)>> {
-        let names = profile.value_names();
+    /// Columns of values.
+    fn columns(&self, profile: &Profile) -> Result<Vec<Column>> {
+        let column = |at: usize, source| {
+            let (unit, scale) = profile.unit(profile.sample_types[at]);
+            Column { at, source, unit, scale }
+        };
         if let Some(wanted) = &self.name {
-            let is_wanted =
-                |name: &String| name == wanted || name.split_once('/').is_some_and(|(kind, _)| kind == wanted);
-            let at = names.iter().position(is_wanted).ok_or_else(|| {
-                Error::usage(format!("the profile has no sample type {wanted}"))
-                    .with_hint(format!("choose one of {}", names.join(", ")))
-            })?;
-            return Ok(vec![(at, SampleSource::Unknown, unit(&names[at]))]);
+            return Ok(vec![column(named(profile, wanted)?, SampleSource::Unknown)]);
         }
-        let sort = |name: &str| {
-            let (kind, _) = name.split_once('/')?;
+        let sort = |of: &ValueType| {
+            let (kind, unit) = (profile.text(of.kind), profile.unit(*of).0);
             SampleSource::ALL.iter().copied().find(|source| {
-                let is_of_source = WEIGHTS.into_iter().any(|weight| source.unit(weight) == Some(unit(name)));
+                let is_of_source = WEIGHTS.into_iter().any(|weight| source.unit(weight) == Some(unit));
                 source.word() == kind && is_of_source
             })
         };
-        let event_types: Vec<(usize, SampleSource, Unit)> =
-            names.iter().enumerate().filter_map(|(at, name)| Some((at, sort(name)?, unit(name)))).collect();
-        if event_types.iter().any(|(_, source, _)| *source != SampleSource::Unknown) {
+        let event_types: Vec<Column> =
+            profile.sample_types.iter().enumerate().filter_map(|(at, of)| Some(column(at, sort(of)?))).collect();
+        if event_types.iter().any(|column| column.source != SampleSource::Unknown) {
             return Ok(event_types);
         }
-        let main = profile.main_value().map(|at| (at, SampleSource::Unknown, unit(&names[at])));
-        Ok(main.into_iter().collect())
+        Ok(profile.main_value().map(|at| column(at, SampleSource::Unknown)).into_iter().collect())
     }
+}
+
+/// A value that counts as hits.
+#[derive(Debug, Clone, Copy)]
+struct Column {
+    at: usize,
+    source: SampleSource,
+    unit: Unit,
+    /// How many of the unit one value is.
+    scale: u64,
+}
+
+/// The value of this name: its kind, or its kind and unit. A merge writes another unit than its inputs can have.
+fn named(profile: &Profile, wanted: &str) -> Result<usize> {
+    let names = profile.value_names();
+    let is_wanted = |name: &String| name == wanted || name.split_once('/').is_some_and(|(kind, _)| kind == wanted);
+    let in_unit = |name: &str| {
+        let (kind, unit) = name.rsplit_once('/')?;
+        Some((kind.to_string(), Unit::named(unit)?.0))
+    };
+    let has_unit = |name: &String| in_unit(wanted).is_some_and(|wanted| in_unit(name) == Some(wanted));
+    let found = names.iter().position(is_wanted).or_else(|| names.iter().position(has_unit));
+    found.ok_or_else(|| {
+        Error::usage(format!("the profile has no sample type {wanted}"))
+            .with_hint(format!("choose one of {}", names.join(", ")))
+    })
 }
 
 const WEIGHTS: [Weight; 3] = [Weight::Count, Weight::Bytes, Weight::Time];
 
-/// The unit of a value, from its name; hits for any other unit.
-fn unit(name: &str) -> Unit {
-    match name.rsplit_once('/') {
-        Some((_, "bytes")) => Unit::Bytes,
-        Some((_, "nanoseconds")) => Unit::Nanoseconds,
-        Some((_, "millionths")) => Unit::Millionths,
-        _ => Unit::Hits,
-    }
-}
-
 /// How the schema calls a unit.
-fn unit_name(unit: Unit) -> &'static str {
+pub(super) fn unit_name(unit: Unit) -> &'static str {
     match unit {
         Unit::Hits => "count",
         Unit::Bytes => "bytes",
@@ -130,8 +142,8 @@ pub fn add_to_table(profile: &Profile, choice: &ValueChoice, table: &mut StackTa
     };
     let (mut negative, mut labelled) = (0u64, 0u64);
     for sample in profile.samples.iter() {
-        let hits = |at: usize| u64::try_from(sample.values[at]);
-        if columns.iter().all(|(at, _, _)| hits(*at) == Ok(0)) {
+        let hits = |column: &Column| u64::try_from(sample.values[column.at]);
+        if columns.iter().all(|column| hits(column) == Ok(0)) {
             continue;
         }
         let Some(stack) = adder.stack(sample.locations) else {
@@ -141,24 +153,28 @@ pub fn add_to_table(profile: &Profile, choice: &ValueChoice, table: &mut StackTa
         let thread = profile.thread(sample);
         labelled += u64::from(sample.labels.len() > usize::from(thread.is_some()));
         let thread = thread.map(|label| adder.table.intern_thread(&profile.text(label.text)));
-        for (at, source, _) in &columns {
-            match hits(*at) {
+        for column in &columns {
+            match hits(column) {
                 Ok(0) => {}
                 Ok(hits) => {
-                    let (certainty, truncated) = (Certainty::Unknown, false);
-                    adder.table.add(SampleKey { stack, thread, source: *source, certainty, truncated }, hits);
+                    let (source, certainty, truncated) = (column.source, Certainty::Unknown, false);
+                    let hits = hits.saturating_mul(column.scale);
+                    adder.table.add(SampleKey { stack, thread, source, certainty, truncated }, hits);
                 }
                 Err(_) => negative += 1,
             }
         }
     }
     let fixed = adder.fixed;
-    let names: Vec<String> = columns.iter().map(|(at, _, _)| profile.value_name(profile.sample_types[*at])).collect();
+    let types = || columns.iter().map(|column| profile.sample_types[column.at]);
+    let names: Vec<String> = types().map(|of| profile.value_name(of)).collect();
+    let strange = types().map(|of| profile.text(of.unit)).filter(|unit| Unit::named(unit).is_none());
+    let mut warnings: Vec<Warning> = strange.map(|unit| Unit::unknown(&unit)).collect();
     let observed = &mut table.observed;
     observed.add_source(&format!("{FORMAT} ({})", names.join(", ")));
     observed.parts += 1;
-    for (_, source, unit) in &columns {
-        observed.add_unit(*source, *unit);
+    for column in &columns {
+        observed.add_unit(column.source, column.unit);
     }
     observed.duration_nanos =
         observed.duration_nanos.saturating_add(u64::try_from(profile.duration_nanos).unwrap_or(0));
@@ -168,14 +184,11 @@ pub fn add_to_table(profile: &Profile, choice: &ValueChoice, table: &mut StackTa
         (fixed, "name", "changed, because it is not UTF-8", false),
         (labelled, "sample", "with labels, which were dropped", true),
     ];
-    Ok(rows
-        .into_iter()
-        .filter(|(count, ..)| *count > 0)
-        .map(|(count, what, words, is_loss)| Warning {
-            is_loss,
-            ..Warning::new(format!("{} {words}", number_of(count, what)))
-        })
-        .collect())
+    warnings.extend(rows.into_iter().filter(|(count, ..)| *count > 0).map(|(count, what, words, is_loss)| Warning {
+        is_loss,
+        ..Warning::new(format!("{} {words}", number_of(count, what)))
+    }));
+    Ok(warnings)
 }
 
 /// Functions that viewers leave out.

@@ -522,3 +522,100 @@ fn cancellation_ends_the_reading() {
     let read = read_until(&bytes, &Limits::default(), &cancel);
     assert!(matches!(read.unwrap_err().kind(), ErrorKind::Cancelled));
 }
+
+/// The profile with other texts at positions of [`TEXTS`].
+fn with_texts(texts: &[(usize, &'static str)]) -> Profile {
+    let mut fields = fields();
+    let first = fields.iter().position(|(number, _)| *number == 6).unwrap();
+    texts.iter().for_each(|(at, text)| fields[first + at].1 = T(text));
+    read(&bytes(&fields), &Limits::default()).unwrap().0
+}
+
+#[test]
+fn times_and_sizes_become_nanoseconds_and_bytes() {
+    for (unit, name, scale) in [
+        ("ns", "ns", 1),
+        ("microseconds", "ns", 1_000),
+        ("\u{b5}s", "ns", 1_000),
+        ("milliseconds", "ns", 1_000_000),
+        ("seconds", "ns", 1_000_000_000),
+        ("kilobytes", "bytes", 1024),
+        ("MB", "bytes", 1 << 20),
+        ("count", "hits", 1),
+    ] {
+        let profile = with_texts(&[(7, unit)]);
+        let mut table = StackTable::new();
+        let warnings = add_to_table(&profile, &ValueChoice::named("cpu"), &mut table).unwrap();
+        assert!(!warnings.iter().any(|warning| warning.message.contains("not known")), "{warnings:?}");
+        assert_eq!((table.unit().unwrap().word(), table.total_hits()), (name, 30 * scale), "{unit}");
+        let (sum, _) = merged(&[(&profile, 1), (&profile, 2)], MergeOptions::default());
+        let written = if name == "ns" {
+            "nanoseconds"
+        } else if name == "bytes" {
+            name
+        } else {
+            "count"
+        };
+        assert_eq!(sum.value_names(), ["samples/count", &format!("cpu/{written}")], "{unit}");
+        assert_eq!(sum.samples.get(0).values, [9, 90 * scale as i64], "{unit}");
+        assert_eq!(sum.period, 10 * scale as i64, "{unit}");
+    }
+    let profile = with_texts(&[(7, "fathoms")]);
+    let warnings = add_to_table(&profile, &ValueChoice::named("cpu/fathoms"), &mut StackTable::new()).unwrap();
+    assert_eq!(warnings[0].message, "the unit \"fathoms\" is not known, so its values count as hits");
+}
+
+#[test]
+fn a_value_has_its_name_in_every_unit() {
+    let profile = with_texts(&[(7, "milliseconds")]);
+    for name in ["cpu", "cpu/milliseconds", "cpu/nanoseconds"] {
+        let mut table = StackTable::new();
+        add_to_table(&profile, &ValueChoice::named(name), &mut table).unwrap();
+        assert_eq!(table.total_hits(), 30_000_000, "{name}");
+    }
+}
+
+#[test]
+fn samples_are_counted_before_time_in_any_order() {
+    let mut profile = profile();
+    let value = |profile: &Profile| profile.value_name(profile.sample_types[profile.main_value().unwrap()]);
+    profile.sample_types.swap(0, 1);
+    assert_eq!(value(&profile), "samples/count");
+    assert_eq!(profile.value_for_go(), Some(0), "Go's compiler takes the first");
+    profile.sample_types.swap(0, 1);
+    profile.samples.keep_columns(&[1]);
+    profile.sample_types.remove(0);
+    assert_eq!(value(&profile), "cpu/nanoseconds");
+}
+
+#[test]
+fn only_known_rates_of_counted_samples_differ() {
+    let differ = |first: &Profile, second: &Profile| {
+        let (_, report) = merged(&[(first, 1), (second, 1)], MergeOptions::default());
+        report.periods_differ
+    };
+    let micros = Profile { period: 2, ..with_texts(&[(7, "microseconds")]) };
+    let nanos = Profile { period: 2_000, ..profile() };
+    assert!(!differ(&micros, &nanos) && !differ(&nanos, &micros));
+    assert!(differ(&profile(), &nanos));
+    let unknown = Profile { period: 0, period_type: None, ..profile() };
+    assert!(!differ(&unknown, &nanos) && !differ(&nanos, &unknown));
+    let mut time_only = profile();
+    time_only.samples.keep_columns(&[1]);
+    time_only.sample_types.remove(0);
+    assert!(!differ(&time_only, &nanos) && !differ(&nanos, &time_only));
+}
+
+#[test]
+fn the_default_value_is_one_of_the_values() {
+    let mut samples_only = profile();
+    samples_only.samples.keep_columns(&[0]);
+    samples_only.sample_types.truncate(1);
+    let by_time = Profile { default_sample_type: StringId(6), ..profile() };
+    for profiles in [[&by_time, &samples_only], [&samples_only, &by_time]] {
+        let (sum, _) = merged(&[(profiles[0], 1), (profiles[1], 1)], MergeOptions::default());
+        assert_eq!(sum.text(sum.default_sample_type), "");
+    }
+    let (sum, _) = merged(&[(&by_time, 1), (&by_time, 1)], MergeOptions::default());
+    assert_eq!(sum.text(sum.default_sample_type), "cpu");
+}
