@@ -259,6 +259,8 @@ impl Merged {
     /// Nothing found, with the missing data.
     pub fn require_something(&self, facts: &Facts) -> Result<()> {
         match &self.profile {
+            // The last merge selects, and can select other samples.
+            MergedProfile::Stacks { .. } if self.is_partial => Ok(()),
             MergedProfile::Stacks { encoded, .. } => encoded.require_something(),
             _ => facts.require_something(),
         }

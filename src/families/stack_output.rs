@@ -81,6 +81,8 @@ pub struct EncodedStacks {
     pub nothing: Option<NoStacks>,
     content: Written,
     options: (Selection, ValueChoice),
+    /// The size limit that left no stacks.
+    too_few_bytes: Option<usize>,
 }
 
 /// The reason why no stacks are left.
@@ -136,7 +138,14 @@ impl EncodedStacks {
             None => Ok(()),
             // A program knows how other stacks of the inputs are selected.
             Some(NoStacks::Selected(_)) => Err(error()),
-            Some(NoStacks::Trimmed) => Err(error().with_hint(Hint::AllowEmpty)),
+            Some(NoStacks::Trimmed) => Err(match self.too_few_bytes {
+                Some(most) => {
+                    let most = number_of(most as u64, "byte");
+                    Error::nothing_found(format!("no stacks are left to write: not even the heaviest fits into {most}"))
+                        .with_hint("allow more bytes")
+                }
+                None => error().with_hint(Hint::AllowEmpty),
+            }),
             Some(NoStacks::NoJavaFrames) => Err(error().with_hint(
                 "no sample has a Java frame, and an iprof is for Java; name the output .collapsed or .pprof",
             )),
@@ -242,7 +251,9 @@ impl StackEncoder<'_> {
             refuse_for_go(&kept).map_err(|error| error.in_file(self.output))?;
         }
         let nothing = (stacks == 0).then_some(NoStacks::Trimmed);
-        Ok(self.encoded(bytes, stacks, Written::Pprof(Box::new(kept)), losses, nothing))
+        let too_few_bytes = self.options.max_bytes.filter(|_| stacks == 0 && wanted > 0);
+        let encoded = self.encoded(bytes, stacks, Written::Pprof(Box::new(kept)), losses, nothing);
+        Ok(EncodedStacks { too_few_bytes, ..encoded })
     }
 
     fn encoded(
@@ -254,7 +265,7 @@ impl StackEncoder<'_> {
         nothing: Option<NoStacks>,
     ) -> EncodedStacks {
         let options = (self.options.selection.clone(), self.options.value.clone());
-        EncodedStacks { bytes, stacks, losses, nothing, content, options }
+        EncodedStacks { bytes, stacks, losses, nothing, content, options, too_few_bytes: None }
     }
 
     fn iprof(&self, table: StackTable, mut losses: Vec<String>) -> Result<EncodedStacks> {

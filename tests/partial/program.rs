@@ -274,6 +274,36 @@ fn parts_that_would_change_their_family_are_refused() {
     }
 }
 
+/// A partial merge keeps everything, so a selection would show in it and be gone in the last merge.
+#[test]
+fn selections_of_stacks_are_for_the_last_merge() {
+    let folder = tempfile::tempdir().expect("there is room for files");
+    std::fs::write(folder.path().join("a.collapsed"), "[one tid=1];main;a 3\n").expect("the folder takes files");
+    let pprof = testdata("pprof/circles.pprof").display().to_string();
+    for (option, input, output) in [
+        ("--thread=one", "a.collapsed", "x.collapsed"),
+        ("--events=all", "a.collapsed", "x.collapsed"),
+        ("--drop-truncated", "a.collapsed", "x.collapsed"),
+        ("--sample-type=cpu", &pprof, "x.pprof"),
+        ("--max-stacks=3", &pprof, "x.pprof"),
+        ("--drop-labels", &pprof, "x.pprof"),
+    ] {
+        let finished = profbridge(folder.path(), &["merge", "--partial", option, input, "-o", output]);
+        let said = String::from_utf8_lossy(&finished.stderr);
+        assert_eq!(finished.status.code(), Some(2), "{option}: {said}");
+        let option = option.split('=').next().unwrap_or(option);
+        assert!(said.contains(&format!("{option} is not for partial merges")), "{said}");
+        assert!(said.contains("use it when you finish the merge"), "{said}");
+        assert!(!folder.path().join(output).exists(), "{option}");
+    }
+    succeed(folder.path(), &["merge", "--partial", "a.collapsed", "-o", "part.collapsed"]);
+    succeed(folder.path(), &["merge", "--thread=one", "part.collapsed", "-o", "one.collapsed"]);
+    // Inputs without samples that are selected by default may have others.
+    std::fs::write(folder.path().join("none.collapsed"), "main;a 0\n").expect("the folder takes files");
+    succeed(folder.path(), &["merge", "--partial", "none.collapsed", "-o", "none.part.collapsed"]);
+    succeed(folder.path(), &["merge", "none.part.collapsed", "part.collapsed", "-o", "both.collapsed"]);
+}
+
 /// Creates two partial merges of the inputs, and the merge of all inputs, with the program.
 fn joined(folder: &Path, inputs: &[String], end: &str, options: &[&str]) {
     let names: Vec<&str> = inputs.iter().map(String::as_str).collect();

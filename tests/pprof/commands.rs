@@ -186,6 +186,17 @@ fn a_sum_is_trimmed_to_stacks_or_bytes() {
     assert!(said.contains("--max-stacks is only for writing a pprof"), "{said}");
     let said = folder.fails("merge squares.pprof --max-stacks=3 --strict -o few.pprof");
     assert!(said.contains("those with the lowest values"), "{said}");
+    let json = folder.shows("merge squares.pprof --max-stacks=3 --json -o three.pprof");
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let (losses, warnings) = (json["losses"].as_array().unwrap(), json["warnings"].as_array().unwrap());
+    assert_eq!((losses.len(), warnings.len()), (1, 1), "{json}");
+    assert_eq!(losses[0]["kind"], "other", "{json}");
+    assert!(losses[0]["count"].as_u64().unwrap() > 3, "{json}");
+    assert!(warnings[0].as_str().unwrap().ends_with(losses[0]["message"].as_str().unwrap()), "{json}");
+    let said = folder.fails("merge squares.pprof --max-bytes=250 -o none.pprof");
+    assert!(said.contains("not even the heaviest fits into 250 bytes"), "{said}");
+    assert!(said.contains("allow more bytes") && !said.contains("--allow-empty"), "{said}");
+    folder.stderr_of("merge squares.pprof --max-bytes=250 --allow-empty -o none.pprof");
 }
 
 #[test]

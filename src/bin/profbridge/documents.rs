@@ -195,6 +195,15 @@ impl From<&Loss> for LossJson {
     }
 }
 
+impl LossJson {
+    /// A loss in words, with the first number in them as its count; one without a number.
+    pub(crate) fn of_words(message: &str) -> Self {
+        let numbers = message.split(|c: char| !c.is_ascii_digit()).filter(|digits| !digits.is_empty());
+        let count = numbers.map(|digits| digits.parse().unwrap_or(u64::MAX)).next().unwrap_or(1);
+        Self { kind: LossKind::Other, count, message: message.to_string() }
+    }
+}
+
 /// The request, for the document of a run that fails.
 #[derive(Debug, Default)]
 pub(crate) struct Call {

@@ -198,6 +198,11 @@ impl MergeDocument {
         self.warnings.extend(warnings.into_iter().map(ToString::to_string));
     }
 
+    /// Records data of stacks that the result does not have.
+    pub(crate) fn lose_in_words(&mut self, losses: &[String]) {
+        self.losses.extend(losses.iter().map(|loss| LossJson::of_words(loss)));
+    }
+
     /// Records data that the result could not store.
     pub(crate) fn lose<'l>(&mut self, losses: impl IntoIterator<Item = &'l Loss>) {
         self.losses.extend(losses.into_iter().map(LossJson::from));

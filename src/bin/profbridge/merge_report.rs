@@ -234,6 +234,7 @@ pub(crate) fn report_result(
     let mut warnings = merged.warnings.clone();
     if let MergedProfile::Stacks { encoded, .. } = &merged.profile {
         warnings.extend(encoded.losses.iter().map(|loss| Warning::new(with_option(loss)).in_file(output)));
+        document.lose_in_words(&encoded.losses);
     }
     document.warn(&warnings);
     document.lose(&merged.unconverted);

@@ -33,7 +33,7 @@ pub(crate) struct WriteStackArgs {
     /// Omit bytecode indexes in collapsed stacks; equal stacks are merged
     #[arg(long)]
     pub(crate) no_bci: bool,
-    /// Add thread names to collapsed stacks
+    /// Add thread names to collapsed stacks, as [NAME tid=N]; N numbers the threads of the output
     #[arg(long)]
     pub(crate) threads: bool,
     /// Write class names in collapsed stacks with dots

@@ -60,6 +60,10 @@ pub(crate) struct StackArgs {
     sample_type: Option<String>,
 }
 
+/// The options that select samples. A partial merge keeps all.
+pub(crate) const SELECTING: [&str; 7] =
+    ["--events", "--weight", "--time", "--thread", "--drop-truncated", "--call-counts", "--sample-type"];
+
 /// An event type, or several under one name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct SourceArg {

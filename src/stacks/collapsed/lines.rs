@@ -185,7 +185,7 @@ pub struct CollapsedOptions {
     pub descriptors: bool,
     /// Append `@` and the BCI, −5 where it is not known. Default: `false`.
     pub bcis: bool,
-    /// Begin with `[thread tid=N]`; N only tells threads apart. Default: `false`.
+    /// Begin with `[thread tid=N]`; N only tells threads apart, and is not the id of the thread. Default: `false`.
     pub threads: bool,
 }
 
@@ -288,7 +288,9 @@ pub(crate) fn collapse(table: &StackTable, options: &CollapsedOptions) -> (Strin
 
 fn thread_frame(table: &StackTable, thread: ThreadId) -> String {
     let name: String = table.thread(thread).chars().map(|c| if c == '\n' || c == '\r' { ' ' } else { c }).collect();
-    format!("[{name} tid={}];", thread.index() + 1)
+    // A thread without a name is called by its id.
+    let frame = format!("[{name}];");
+    if split_thread(&frame).0 == Some(&name) { frame } else { format!("[{name} tid={}];", thread.index() + 1) }
 }
 
 fn frame_text(table: &StackTable, frame: Frame, options: &CollapsedOptions) -> String {

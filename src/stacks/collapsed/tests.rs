@@ -162,6 +162,14 @@ fn parts_of_a_byte_and_unknown_units_are_reported() {
 }
 
 #[test]
+fn threads_without_a_name_keep_their_id() {
+    let text = "[main tid=1];a;b 1\n[tid=23447];a;b 2\n[x tid=77 tid=3];a 4\n";
+    let mut options = CollapsedOptions::default();
+    options.threads = true;
+    assert_eq!(write_collapsed(&read(text).0, &options).0, text);
+}
+
+#[test]
 fn counts_above_the_maximum_are_reduced_with_a_warning() {
     for count in ["9223372036854775808", "18446744073709551615", "18446744073709551616", "99999999999999999999999"] {
         let text = format!("a;b {count}\na;c 1\n");

@@ -10,8 +10,8 @@ use crate::iprof_merge::IprofMergeArgs;
 use crate::memprof::MemProfArgs;
 use crate::profgen::FOR_RECORDINGS;
 use crate::sample_files::{FOR_FINISHED, SampleArgs};
-use crate::stack_write::WriteStackArgs;
-use crate::stacks::StackArgs;
+use crate::stack_write::{PprofArgs, WriteStackArgs};
+use crate::stacks::{SELECTING, StackArgs};
 use crate::target;
 use crate::validate::{options_of, refuse};
 use profbridge::families::plan::{MergePlan, StackOutput};
@@ -181,7 +181,9 @@ impl MergeArgs {
             Family::Iprof => Ok(()),
             Family::Stacks => {
                 if self.partial {
-                    refuse(&["--salvage"], "not for partial merges", later)?;
+                    let options = [&SELECTING[..], &["--salvage"]].concat();
+                    refuse(&options, "not for partial merges", later)?;
+                    refuse(&options_of::<PprofArgs>(), "not for partial merges", later)?;
                 }
                 let MergePlan::Stacks(format) = plan else { return Ok(()) };
                 self.write_stacks.refuse_for(format)
