@@ -187,7 +187,7 @@ fn a_sum_is_trimmed_to_stacks_or_bytes() {
     let said = folder.fails("merge squares.pprof --max-stacks=3 --strict -o few.pprof");
     assert!(said.contains("those with the lowest values"), "{said}");
     let json = folder.shows("merge squares.pprof --max-stacks=3 --json -o three.pprof");
-    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let json: Value = serde_json::from_str(&json).unwrap();
     let (losses, warnings) = (json["losses"].as_array().unwrap(), json["warnings"].as_array().unwrap());
     assert_eq!((losses.len(), warnings.len()), (1, 1), "{json}");
     assert_eq!(losses[0]["kind"], "other", "{json}");
