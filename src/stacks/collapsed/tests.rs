@@ -127,7 +127,7 @@ fn counts_with_fractions_are_read_in_millionths_and_written_back() {
     assert!(outline(text.as_bytes(), &TextOptions::default(), &Limits::default(), |_| 1).is_none());
     for (digits, millionths) in [("0.9999995", 1_000_000), ("0.9999994", 999_999), ("18446744073709.551615", u64::MAX)]
     {
-        assert_eq!(lines::Count::parse(digits.as_bytes()).unwrap().in_millionths(), millionths, "{digits}");
+        assert_eq!(Count::parse(digits.as_bytes()).unwrap().in_millionths(), millionths, "{digits}");
     }
 }
 

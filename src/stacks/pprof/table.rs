@@ -89,7 +89,7 @@ struct Column {
     at: usize,
     source: SampleSource,
     unit: Unit,
-    /// How many of the unit one value is.
+    /// The number of units that one value is.
     scale: u64,
 }
 

@@ -523,7 +523,7 @@ fn cancellation_ends_the_reading() {
     assert!(matches!(read.unwrap_err().kind(), ErrorKind::Cancelled));
 }
 
-/// The profile with other texts at positions of [`TEXTS`].
+/// The profile with other strings at positions of [`TEXTS`].
 fn with_texts(texts: &[(usize, &'static str)]) -> Profile {
     let mut fields = fields();
     let first = fields.iter().position(|(number, _)| *number == 6).unwrap();
