@@ -625,3 +625,29 @@ pub(super) fn file_name(
     let name = dwarf.attr_string(unit, header.file(file)?.path_name()).ok()?;
     name.slice().rsplit(|byte| *byte == b'/').next().map(<[u8]>::to_vec)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::input::StableFile;
+    use std::io::Write;
+
+    #[test]
+    fn strings_are_read_from_a_file_that_must_not_change() {
+        let mut file = tempfile::NamedTempFile::new().expect("a file");
+        let long = "n".repeat(600);
+        file.write_all(format!("head\0main\0{long}\0tail").as_bytes()).expect("it is written");
+        let stable = StableFile::open(file.path()).expect("it opens").expect("it is a file");
+        let strings = StringSection::new(Arc::new(stable), 5, 5 + 601 + 4);
+        assert_eq!(strings.read(0).expect("it is there"), b"main");
+        assert_eq!(strings.read(5).expect("it is there"), long.as_bytes());
+        assert_eq!(strings.read(7).expect("it is there"), long[2..].as_bytes());
+        let text = |error: Error| error.to_string();
+        for offset in [606, 610, u64::MAX] {
+            assert!(text(strings.read(offset).unwrap_err()).contains("a string has no end"), "{offset}");
+        }
+        strings.check().expect("it is unchanged");
+        file.write_all(b"more").expect("it is written");
+        assert!(text(strings.check().unwrap_err()).contains("changed"));
+    }
+}

@@ -578,6 +578,21 @@ fn a_profile_in_a_partial_merge_and_in_another_input_is_an_error() {
 }
 
 #[test]
+fn a_partial_merge_keeps_what_its_profile_cannot_store() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    let vtables = testdata("raw/clang-19-vtables.profraw");
+    let input = vtables.to_str().expect("text");
+    let part = profbridge(folder, &["merge", "--partial", "--strict", input, "--for", "llvm-16", "-o", "part.profdata"]);
+    let said = String::from_utf8_lossy(&part.stderr).into_owned();
+    assert!(part.status.success() && !said.contains("dropped"), "{said}");
+    succeed(folder, &["merge", "part.profdata", "-o", "parts.profdata"]);
+    succeed(folder, &["merge", input, "-o", "one.profdata"]);
+    let read = |name: &str| std::fs::read(folder.join(name)).expect("it was written");
+    assert!(read("parts.profdata") == read("one.profdata"));
+}
+
+#[test]
 fn functions_of_a_partial_merge_are_not_renamed() {
     for (end, [first, second]) in
         [(".proftext", ["f1\n1\n1\n5\n", "f1\n1\n1\n50\n"]), (".prof", ["f1:5:1\n 1: 5 f2:3\n", "f1:50:1\n 1: 50\n"])]

@@ -125,9 +125,12 @@ pub fn write_file(sums: PartialMerge, profile: &Profile, options: &WriteOptions,
     refuse_open_end(profile, options)?;
     let (origins, state) = (origins(&sums), options.encode_partial(&sums, profile)?);
     drop(sums);
-    write_with(profile, options, path, |out, write_profile| {
+    // Data that the profile cannot store is in the merge state.
+    let options = WriteOptions { strict: false, ..options.clone() };
+    let saved = write_with(profile, &options, path, |out, write_profile| {
         crate::partial::write(out, Family::Instr, origins, &state, write_profile)
-    })
+    })?;
+    Ok(Saved { losses: Vec::new(), ..saved })
 }
 
 /// Rejects version 8 with memory profiles: their section extends to the end of the file, so LLVM 15 would read the
