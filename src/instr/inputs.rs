@@ -28,7 +28,7 @@ pub struct InputOptions<'a> {
     pub takes_memprof: bool,
     /// The path for errors of later inputs. Default: none.
     pub path: Option<&'a Path>,
-    /// Ends the reading of the memory profile.
+    /// Ends the reading at the next record, or in the memory profile.
     pub(super) cancel: Cancel,
 }
 
@@ -105,7 +105,7 @@ impl Merger {
             self.begin_named_input(kind, options.path)?;
         }
         loop {
-            let incoming = match reader.next_record() {
+            let incoming = match options.cancel.check().and_then(|()| reader.next_record()) {
                 Ok(Some(incoming)) => incoming,
                 end if is_begun => return end.map(|_| ()),
                 end => return self.begin_without_records(kind).and(end).map(|_| ()),

@@ -583,7 +583,8 @@ fn a_partial_merge_keeps_what_its_profile_cannot_store() {
     let folder = folder.path();
     let vtables = testdata("raw/clang-19-vtables.profraw");
     let input = vtables.to_str().expect("text");
-    let part = profbridge(folder, &["merge", "--partial", "--strict", input, "--for", "llvm-16", "-o", "part.profdata"]);
+    let part =
+        profbridge(folder, &["merge", "--partial", "--strict", input, "--for", "llvm-16", "-o", "part.profdata"]);
     let said = String::from_utf8_lossy(&part.stderr).into_owned();
     assert!(part.status.success() && !said.contains("dropped"), "{said}");
     succeed(folder, &["merge", "part.profdata", "-o", "parts.profdata"]);

@@ -8,7 +8,6 @@ use crate::driver::{InputReport, InputTurn, InputVersion};
 use crate::error::{Error, Result, Warning};
 use crate::input::buffer::{ReadBuffer, read_shared};
 use crate::input::{self, Input};
-use crate::instr::cancellable_reader::CancellableReader;
 use crate::instr::file_merge::MergeOptions;
 use crate::instr::file_merge::staged::{Batch, Staged, read_ahead};
 use crate::instr::file_merge::state::Known;
@@ -323,7 +322,6 @@ impl<'m, 't, 'l> InputMerge<'m, 't, 'l> {
         mut placed: Option<&mut Vec<RecordId>>,
     ) -> Result<bool> {
         let adding = &input_options(self.options, self.input);
-        let reader = &mut CancellableReader::new(reader, self.input);
         self.report.kind = Some(reader.kind());
         let mut staged;
         let (reader, reading): (&mut dyn ProfileReader, _) = if self.is_staged(reading) {
@@ -394,7 +392,7 @@ impl<'m, 't, 'l> InputMerge<'m, 't, 'l> {
         batch: &'b mut Batch,
         adding: &InputOptions<'_>,
     ) -> Result<Staged<'b>> {
-        let mut staged = Staged::read(reader, batch);
+        let mut staged = Staged::read(reader, batch, &adding.cancel);
         if self.options.is_all_or_nothing()
             && let Err(error) = staged.check(adding, &self.options.read.limits, &mut self.report.records)
         {

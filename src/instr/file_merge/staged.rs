@@ -1,6 +1,7 @@
 //! Records between a reader and their consumer: all records of an input at once, or in batches with a thread on either
 //! side.
 
+use crate::cancel::Cancel;
 use crate::compat::Compat;
 use crate::driver::trace;
 use crate::driver::trace::Step;
@@ -53,14 +54,14 @@ struct Name {
 
 impl Batch {
     /// Replaces the content with up to `most` records of a reader. Returns false if no more records follow.
-    fn fill(&mut self, reader: &mut dyn ProfileReader, most: usize) -> bool {
+    fn fill(&mut self, reader: &mut dyn ProfileReader, most: usize, cancel: &Cancel) -> bool {
         self.own.clear();
         self.texts.clear();
         self.names.clear();
         self.records.clear();
         self.file.iter().for_each(|file| self.records.keep(file.clone()));
         while self.names.len() < most {
-            match reader.next_record() {
+            match cancel.check().and_then(|()| reader.next_record()) {
                 Ok(Some(record)) => {
                     if let Err(error) = self.records.try_reserve_counters(record.record.counters) {
                         self.fault = Some(error);
@@ -168,9 +169,9 @@ impl<'b> Staged<'b> {
     }
 
     /// Reads a whole input. Faults are returned at the same position as by the reader.
-    pub(super) fn read(reader: &mut dyn ProfileReader, batch: &'b mut Batch) -> Self {
+    pub(super) fn read(reader: &mut dyn ProfileReader, batch: &'b mut Batch, cancel: &Cancel) -> Self {
         let mut staged = Self::new(reader, batch);
-        staged.batch.fill(reader, usize::MAX);
+        staged.batch.fill(reader, usize::MAX, cancel);
         staged.rest = Some(Rest::of(reader));
         staged
     }
@@ -269,12 +270,14 @@ pub(super) fn read_ahead<T: Send>(
     let (mut batch, mut used) = (Batch::default(), Batch::default());
     let mut staged = Staged::new(reader, &mut used);
     staged.more = Some(user);
+    // The user of the records ends if it is cancelled, and then no more are read.
+    let cancel = Cancel::default();
     std::thread::scope(|scope| {
         match threads::start_with(scope, use_records, move |use_records| use_records(&mut staged)) {
             Ok(user) => {
                 // The receiver is dropped when it needs no more records.
                 batch.file = file.cloned();
-                while batch.fill(reader, BATCH) && maker.hand_over(&mut batch) {
+                while batch.fill(reader, BATCH, &cancel) && maker.hand_over(&mut batch) {
                     batch.file = file.cloned();
                 }
                 maker.hand_over(&mut batch);

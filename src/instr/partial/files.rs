@@ -8,7 +8,6 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::family::Family;
 use crate::indexed::{self, IndexedReader};
 use crate::input::{self, Access, Format, WeightedInput};
-use crate::instr::cancellable_reader::CancellableReader;
 use crate::instr::encode::{OutputFormat, Saved, WriteOptions, write_with};
 use crate::instr::file_merge::{MergeOptions, MergeReport, RecordError};
 use crate::instr::memory_profiles;
@@ -305,13 +304,7 @@ fn add_profile(
     adding.cancel = input.token();
     let mut add = |reader: &mut dyn ProfileReader, origin| {
         (about.origin, about.kind) = (Some(origin), Some(reader.kind().bits()));
-        sums.add_reader(
-            &mut CancellableReader::new(reader, input),
-            about.clone(),
-            &adding,
-            &options.filter,
-            options.salvage,
-        )
+        sums.add_reader(reader, about.clone(), &adding, &options.filter, options.salvage)
     };
     match input::detect(data) {
         Format::Raw { .. } => {

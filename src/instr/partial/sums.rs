@@ -230,7 +230,7 @@ impl PartialMerge {
         let mut visits = Vec::new();
         let mut read = Ok(());
         loop {
-            let incoming = match reader.next_record() {
+            let incoming = match options.cancel.check().and_then(|()| reader.next_record()) {
                 Ok(Some(incoming)) => incoming,
                 Ok(None) => break,
                 Err(error) => {
