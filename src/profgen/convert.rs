@@ -175,13 +175,13 @@ pub fn make(
     report.program = program.findings();
     // Weights do not make more samples.
     let last = FinishOptions { keep_ambiguous: program.rules.keeps_ambiguous_functions(), ..FinishOptions::default() };
-    report.density = finish(&mut profile, &last) / samples.weight();
+    report.density = finish(&mut profile, &last)? / samples.weight();
     if counters.is_plain() {
         let weight = samples.weight();
         if weight > 1.0 {
             // Calls that were seen count as one, whatever the weight: they have no part in a density of large counts.
             let (mut profile, _) = make_profile(program, &counters.divided_by(weight), options, limits)?;
-            report.density = finish(&mut profile, &last);
+            report.density = finish(&mut profile, &last)?;
         }
         // Every location has a sample or a call.
         report.density = report.density.max(1.0);

@@ -2,9 +2,9 @@
 
 use super::names::is_ambiguous;
 use super::program::Program;
+use crate::error::Result;
 use crate::sampleprof::{
-    COLD_CUTOFF, FunctionName, FunctionRecord, HOT_CUTOFF, NameId, Names, Rules, SampleProfile, Summary,
-    add_saturating, attributes,
+    FunctionName, FunctionRecord, NameId, Names, Rules, SampleProfile, Summary, Threshold, add_saturating, attributes,
 };
 use std::collections::HashMap;
 
@@ -18,8 +18,8 @@ pub struct FinishOptions {
     pub mark_preinlined: bool,
     /// The share of all samples, in millionths, that determines the density.
     pub density_cutoff: u32,
-    /// The total below which a function is cold. `None` for the threshold of the summary.
-    pub cold_count: Option<u64>,
+    /// The total below which a function is cold.
+    pub cold: Threshold,
     /// Whether functions stay whose name many translation units use.
     pub keep_ambiguous: bool,
 }
@@ -30,17 +30,20 @@ impl Default for FinishOptions {
             trim_cold: false,
             mark_preinlined: false,
             density_cutoff: 990_000,
-            cold_count: None,
+            cold: Threshold::COLD,
             keep_ambiguous: false,
         }
     }
 }
 
 /// Finishes a profile. Returns its density: the samples per location in the functions with most of the samples.
-pub(super) fn finish(profile: &mut SampleProfile, options: &FinishOptions) -> f64 {
+///
+/// # Errors
+///
+/// Usage, if the cutoff of cold functions is larger than those of the summary.
+pub(super) fn finish(profile: &mut SampleProfile, options: &FinishOptions) -> Result<f64> {
     if options.trim_cold {
-        let of_summary = || Summary::of(&profile.functions, Rules::default()).threshold(COLD_CUTOFF).unwrap_or(0);
-        let threshold = options.cold_count.unwrap_or_else(of_summary);
+        let threshold = Summary::of(&profile.functions, Rules::default()).count_of(options.cold)?;
         profile.functions.retain(|record| record.total >= threshold);
     }
     if !options.keep_ambiguous {
@@ -51,13 +54,17 @@ pub(super) fn finish(profile: &mut SampleProfile, options: &FinishOptions) -> f6
         profile.functions.iter_mut().for_each(mark_preinlined);
         profile.stated.preinlined = Some(true);
     }
-    density(&profile.functions, options.density_cutoff)
+    Ok(density(&profile.functions, options.density_cutoff))
 }
 
 /// Returns the density as before LLVM 19: the samples per byte of code of the hot function that has the fewest; 0 without
 /// hot functions.
-pub(super) fn density_of_code(profile: &SampleProfile, program: &Program<'_>) -> f64 {
-    let hot = Summary::of(&profile.functions, program.rules).threshold(HOT_CUTOFF).unwrap_or(0);
+///
+/// # Errors
+///
+/// Usage, if the cutoff is larger than those of the summary.
+pub(super) fn density_of_code(profile: &SampleProfile, program: &Program<'_>, hot: Threshold) -> Result<f64> {
+    let hot = Summary::of(&profile.functions, program.rules).count_of(hot)?;
     let mut totals: HashMap<NameId, u64> = HashMap::new();
     for record in &profile.functions {
         add_saturating(totals.entry(record.name).or_default(), record.total);
@@ -67,7 +74,7 @@ pub(super) fn density_of_code(profile: &SampleProfile, program: &Program<'_>) ->
         let size: u64 = function.ranges.iter().map(|(start, end)| end - start).sum();
         (*total >= hot && size > 0).then(|| *total as f64 / size as f64)
     });
-    sizes.min_by(f64::total_cmp).unwrap_or(0.0)
+    Ok(sizes.min_by(f64::total_cmp).unwrap_or(0.0))
 }
 
 /// Marks a function and all that were inlined into it.

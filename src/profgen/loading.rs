@@ -2,6 +2,7 @@
 
 use super::program::{Program, Segment};
 use crate::error::Error;
+use std::collections::BTreeSet;
 
 /// Names of a kernel's mapping.
 const KERNEL_NAMES: [&[u8]; 3] = [b"[kernel.kallsyms]", b"[kernel.kallsyms]_stext", b"[kernel.kallsyms]_text"];
@@ -16,6 +17,8 @@ pub(super) struct Loading {
     is_windows: bool,
     /// Where the first executable segment is.
     base: u64,
+    /// Where it was, too.
+    pub(super) bases: BTreeSet<u64>,
     pub(super) is_mapped: bool,
 }
 
@@ -47,7 +50,8 @@ impl Loading {
     pub(super) fn new(program: &Program<'_>, process: Option<i64>, is_kernel: bool) -> Self {
         let (name, segments) = (program.name.clone(), program.segments.clone());
         let is_windows = program.is_windows;
-        Self { name, segments, process, is_kernel, is_windows, base: program.base(), is_mapped: false }
+        let bases = BTreeSet::new();
+        Self { name, segments, process, is_kernel, is_windows, base: program.base(), bases, is_mapped: false }
     }
 
     /// Where the first executable segment is.
@@ -87,6 +91,7 @@ impl Loading {
         let first = self.segments.first().map_or(0, |segment| segment.offset);
         if start == self.base || self.is_kernel || offset == first {
             self.base = start;
+            self.bases.insert(start);
             self.is_mapped = true;
             return Ok(());
         }
@@ -125,6 +130,7 @@ mod tests {
             is_kernel: false,
             is_windows: false,
             base: 0x2000,
+            bases: BTreeSet::new(),
             is_mapped: false,
         }
     }

@@ -64,7 +64,7 @@ use crate::error::{Error, Result, Warning};
 use crate::input::Input;
 use crate::limits::Limits;
 use crate::perf::{no_event_named, several_events};
-use crate::sampleprof::SampleProfile;
+use crate::sampleprof::{SampleProfile, Threshold};
 
 /// The address in a program to which addresses of an unsymbolized profile are relative.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -232,12 +232,12 @@ pub(crate) fn read_text(
         return Err(no_event_named(wanted, &[]));
     }
     let script = script::read(input, program, options, limits, &mut |_: LineNotice<'_>| ())?;
-    let warnings = unplaced_frames(script.unplaced);
+    let warnings = unplaced_frames(script.unplaced).into_iter().chain(several_addresses(&script)).collect();
     Ok(RecordedSamples { samples: samples_of(script, program, options), plain: None, warnings })
 }
 
 /// Warns of frames that could not be found.
-fn unplaced_frames(unplaced: u64) -> Vec<Warning> {
+fn unplaced_frames(unplaced: u64) -> Option<Warning> {
     let warning = || {
         Warning::new(format!(
             "{} could not be found in the program: print `sym`, `symoff` and `dso` with `perf script`, or pass \
@@ -245,7 +245,19 @@ fn unplaced_frames(unplaced: u64) -> Vec<Warning> {
             number_of(unplaced, "frame")
         ))
     };
-    (unplaced != 0).then(warning).into_iter().collect()
+    (unplaced != 0).then(warning)
+}
+
+/// Warns of branches of other processes, of which lines of text do not say that they are.
+fn several_addresses(script: &script::ScriptSamples) -> Option<Warning> {
+    let (addresses, external) = (script.addresses, script.findings.external_branches);
+    let warning = || {
+        Warning::new(format!(
+            "the program is mapped at {addresses} addresses, of which a sample uses the last one before it, and \
+             {external} branches are outside of that; pass perf.data itself, whose samples name their process"
+        ))
+    };
+    (addresses > 1 && external > 0).then(warning)
 }
 
 /// Samples of a recording of perf.
@@ -330,12 +342,20 @@ pub fn make_profile(
 
 /// Finishes a profile and returns its density: the number of samples of each location in the functions that have most
 /// of the samples.
-pub fn finish(profile: &mut SampleProfile, options: &FinishOptions) -> f64 {
+///
+/// # Errors
+///
+/// Usage, if the cutoff of cold functions is larger than those of the summary.
+pub fn finish(profile: &mut SampleProfile, options: &FinishOptions) -> Result<f64> {
     finish::finish(profile, options)
 }
 
 /// Returns the density of a profile as llvm-profgen measured it before LLVM 19: the samples per byte of code of the hot
 /// function that has the fewest. It is 0 if there are no hot functions.
-pub fn density_of_code(profile: &SampleProfile, program: &Program<'_>) -> f64 {
-    finish::density_of_code(profile, program)
+///
+/// # Errors
+///
+/// Usage, if the cutoff of hot functions is larger than those of the summary.
+pub fn density_of_code(profile: &SampleProfile, program: &Program<'_>, hot: Threshold) -> Result<f64> {
+    finish::density_of_code(profile, program, hot)
 }

@@ -154,6 +154,8 @@ pub(super) struct ScriptSamples {
     pub(super) loaded_at: u64,
     /// Frames that can be in the program, but have offsets in files that the text does not name.
     pub(super) unplaced: u64,
+    /// The number of addresses at which it was loaded.
+    pub(super) addresses: usize,
 }
 
 /// The lines of a text, of which one is in memory. Lines end with a line feed, which the last one can lack.
@@ -304,7 +306,8 @@ pub(super) fn read(
     reader.loading.require_kernel()?;
     let Reader { gatherer, chains, findings, chain, loading, places, .. } = reader;
     let unplaced = places.map_or(0, |places| places.unplaced);
-    Ok(ScriptSamples { gatherer, chains, findings, chain, loaded_at: loading.base(), unplaced })
+    let (loaded_at, addresses) = (loading.base(), loading.bases.len());
+    Ok(ScriptSamples { gatherer, chains, findings, chain, loaded_at, unplaced, addresses })
 }
 
 fn is_mapping(line: &[u8]) -> bool {

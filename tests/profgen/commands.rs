@@ -356,3 +356,20 @@ fn a_program_is_known_by_its_build_id() {
     let read = |name: &str| std::fs::read(folder.path(name)).expect("it was written");
     assert_eq!(read("both.prof"), read("alone.prof"));
 }
+
+/// Lines of text do not say of which process they are.
+#[test]
+fn a_text_of_two_processes_has_a_warning() {
+    let Some(folder) = folder("two processes", &["clang-22"]) else { return };
+    compile(&folder, "clang-22 -O2 -g -fdebug-info-for-profiling", "work.c", "prog");
+    record(&folder, "prog");
+    let text = std::fs::read_to_string(folder.path("prog.txt")).expect("it is text");
+    let mapping = text.lines().find(|line| line.contains("/prog")).expect("the program is mapped");
+    let start = mapping.split(['[', '(']).nth(1).expect("an address");
+    let moved = mapping.replacen(start, "0x7000000000", 1);
+    folder.write("two.txt", format!("{moved}\n{text}{}", "0x7000001000/0x7000001010/P/-/-/0\n".repeat(9)));
+    let warning = "the program is mapped at 2 addresses";
+    let convert = |text: &str| errors(&folder.run(&format!("profbridge convert {text} --binary prog -o out.prof")));
+    assert!(convert("two.txt").contains(warning), "{}", convert("two.txt"));
+    assert!(!convert("prog.txt").contains(warning));
+}

@@ -24,13 +24,15 @@ const PROGRAMS: [(&str, &str, &str); 6] = [
     ),
 ];
 
-const OPTIONS: [&str; 6] = [
+const OPTIONS: [&str; 8] = [
     "--format=extbinary",
     "--format=binary --update-total-samples",
     "--format=text --fill-zero-for-all-funcs --show-density",
     "--use-md5 --populate-profile-symbol-list",
     "--format=text --trim-cold-profile --show-mmap-events",
-    "--skip-symbolization --use-offset=0",
+    "--trim-cold-profile --profile-summary-cutoff-cold=500000",
+    "--format=text --trim-cold-profile --profile-summary-cutoff-cold=0 --profile-summary-contextless",
+    "--skip-symbolization --use-offset=0 --profile-summary-cutoff-cold=1000000",
 ];
 
 /// Runs an llvm-profgen command line, which writes the file `out`.

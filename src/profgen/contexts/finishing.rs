@@ -5,7 +5,7 @@ use super::preinliner::{Decision, preinline};
 use super::sizes::Sizes;
 use super::tree::Tree;
 use crate::error::Result;
-use crate::sampleprof::{HOT_CUTOFF, Kind, Layout, MergeOptions, SampleProfile, StatedKind, Summary, summarize};
+use crate::sampleprof::{Kind, MergeOptions, SampleProfile, StatedKind, Summary, summarize};
 
 /// The summary of all records, of which those of a function count as one.
 fn summary(tree: &Tree) -> Summary {
@@ -20,7 +20,7 @@ fn summary(tree: &Tree) -> Summary {
 ///
 /// # Errors
 ///
-/// Usage, if cold contexts must keep no frames.
+/// Usage, if cold contexts must keep no frames, or if a cutoff is larger than those of the summary.
 pub(super) fn finish(
     mut tree: Tree,
     mut stated: StatedKind,
@@ -28,23 +28,22 @@ pub(super) fn finish(
     sizes: Option<&Sizes>,
 ) -> Result<SampleProfile> {
     let summary = summary(&tree);
+    let (hot, cold) = (summary.count_of(options.hot)?, summary.count_of(options.cold)?);
     if options.preinline {
-        tree = preinline(tree, &Decision { summary: &summary, options, sizes });
+        tree = preinline(tree, &Decision { summary: &summary, cold, options, sizes });
         stated.preinlined = Some(true);
     }
     let rules = tree.rules;
     let mut merging = MergeOptions::of(rules);
-    let of_summary = summary.threshold(HOT_CUTOFF).unwrap_or(0);
-    let threshold = options.hot_count.unwrap_or(of_summary);
     let only_functions = options.preinline && options.trim_cold && !options.merge_cold;
     merging.cold.merge = options.merge_cold;
     merging.cold.trim = options.trim_cold && !only_functions;
     merging.cold.frames = options.cold_frames;
-    merging.cold.threshold.count = Some(threshold);
-    merging.layout = options.nest.then_some(Layout::Nest { merged_base: false });
+    merging.cold.threshold.count = Some(hot);
+    merging.layout = options.layout;
     let mut merger = tree.into_profile(stated).into_merger(&merging);
     if only_functions {
-        merger.remove_cold_functions(threshold);
+        merger.remove_cold_functions(hot);
     }
     Ok(merger.into_merged()?.profile)
 }

@@ -1,5 +1,7 @@
 //! Options of profiles with calling contexts.
 
+use crate::sampleprof::{Layout, Threshold};
+
 /// The sizes up to which functions are inlined. The defaults are those of llvm-profgen.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
@@ -51,12 +53,12 @@ pub struct ContextOptions {
     pub cold_frames: usize,
     /// Whether to remove contexts that are not hot; functions, if the pre-inliner has merged contexts.
     pub trim_cold: bool,
-    /// The total from which a context is hot. `None` for the threshold of the summary.
-    pub hot_count: Option<u64>,
-    /// The samples of calls that are too few for inlining. `None` for the threshold of the summary.
-    pub cold_count: Option<u64>,
-    /// Whether contexts become inlined callees of their callers.
-    pub nest: bool,
+    /// The total from which a context is hot.
+    pub hot: Threshold,
+    /// The samples of calls that are too few for inlining.
+    pub cold: Threshold,
+    /// The layout of the result; `None` keeps contexts.
+    pub layout: Option<Layout>,
 }
 
 impl Default for ContextOptions {
@@ -73,9 +75,9 @@ impl Default for ContextOptions {
             merge_cold: false,
             cold_frames: 1,
             trim_cold: false,
-            hot_count: None,
-            cold_count: None,
-            nest: true,
+            hot: Threshold::HOT,
+            cold: Threshold::COLD,
+            layout: Some(Layout::Nest { merged_base: false }),
         }
     }
 }

@@ -6,7 +6,7 @@ use super::call_graph::callers_first;
 use super::options::ContextOptions;
 use super::sizes::Sizes;
 use super::tree::{ROOT, Tree};
-use crate::sampleprof::{COLD_CUTOFF, LineLocation, NameId, Summary, attributes, merge_record};
+use crate::sampleprof::{LineLocation, NameId, Summary, attributes, merge_record};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use std::ops::Bound;
@@ -17,6 +17,8 @@ const HOTTEST_CUTOFF: u32 = 100_000;
 /// The counts that are cold and hot, and how sizes are measured.
 pub(super) struct Decision<'d> {
     pub(super) summary: &'d Summary,
+    /// The largest number of samples of a cold call.
+    pub(super) cold: u64,
     pub(super) options: &'d ContextOptions,
     /// Sizes of code; `None` counts places.
     pub(super) sizes: Option<&'d Sizes>,
@@ -32,7 +34,6 @@ struct State {
 struct Inliner<'d> {
     tree: Tree,
     decision: &'d Decision<'d>,
-    cold: u64,
     states: Vec<State>,
     /// The state of the record of each node.
     of_node: Vec<Option<u32>>,
@@ -41,13 +42,10 @@ struct Inliner<'d> {
 
 /// Inlines and merges.
 pub(super) fn preinline(tree: Tree, decision: &Decision<'_>) -> Tree {
-    let of_summary = decision.summary.threshold(COLD_CUTOFF).unwrap_or(0);
-    let cold = decision.options.cold_count.unwrap_or(of_summary);
     let mut inliner = Inliner {
         of_node: vec![None; tree.nodes.len()],
         tree,
         decision,
-        cold,
         states: Vec::new(),
         by_function: HashMap::default(),
     };
@@ -60,7 +58,7 @@ pub(super) fn preinline(tree: Tree, decision: &Decision<'_>) -> Tree {
             inliner.by_function.entry(node.function).or_default().push(state);
         }
     }
-    let least_calls = if inliner.tree.rules.prefers_inlined() { cold } else { 0 };
+    let least_calls = if inliner.tree.rules.prefers_inlined() { decision.cold } else { 0 };
     for function in callers_first(&inliner.tree, least_calls) {
         if let Some(base) = inliner.base(function) {
             inliner.inline_into(base);
@@ -200,11 +198,11 @@ impl Inliner<'_> {
             return was_inlined;
         }
         let sizes = self.decision.options.inline_sizes;
-        if candidate.calls <= self.cold {
+        if candidate.calls <= self.decision.cold {
             return candidate.size < sizes.cold as u32;
         }
         let hottest = self.decision.summary.threshold(HOTTEST_CUTOFF).unwrap_or(0);
-        let cold = self.cold as f64;
+        let cold = self.decision.cold as f64;
         let heat = (candidate.calls as f64 - cold) / (hottest as f64 - cold);
         let heat = if heat > 1.0 { 1.0 } else { heat };
         let mut most = (f64::from(sizes.hot) * heat * 100.0 + f64::from(sizes.cold) + 1.0) as i64 as u32;

@@ -3,7 +3,7 @@
 use super::failure::{FAILURE, Failure};
 use super::parsed::Parsed;
 use super::sample;
-use super::values::{boolean, float, signed};
+use super::values::{COLD, HOT, boolean, float, signed};
 use super::{messages, profgen_warnings as warnings};
 use profbridge::input::{self, Access, Input, InputBytes};
 use profbridge::instr::Release;
@@ -11,7 +11,7 @@ use profbridge::profgen::{
     self, ChainSamples, ContextCounters, ContextOptions, FinishOptions, ProfileOptions, Program, ProgramFiles,
     ProgramImages, RawBase, Samples, ScriptOptions,
 };
-use profbridge::sampleprof::{self, Encoding, ReadOptions, SampleProfile, WriteOptions};
+use profbridge::sampleprof::{self, COLD_CUTOFF, Encoding, ReadOptions, SampleProfile, Threshold, WriteOptions};
 use profbridge::{Compat, Error, ErrorKind, Limits};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -72,7 +72,7 @@ fn generate(parsed: &Parsed, release: Release) -> Result<(), Failure> {
                 if has_accesses {
                     return Err(refused("--data-access-perftrace with calling contexts"));
                 }
-                let contexts = context_options(parsed);
+                let contexts = context_options(parsed, program.rules().release());
                 let counters = profgen::read_raw_contexts(&text, &program, raw_base(parsed), &contexts, &limits);
                 let counters = counters.map_err(without_path)?;
                 return context_profile(parsed, &program, counters, &options, &contexts, &limits);
@@ -85,7 +85,7 @@ fn generate(parsed: &Parsed, release: Release) -> Result<(), Failure> {
             if !profile.kind().context_sensitive {
                 return finish(parsed, &program, profile, parsed.is_on("trim-cold-profile"));
             }
-            let contexts = context_options(parsed);
+            let contexts = context_options(parsed, program.rules().release());
             let made = profgen::finish_context_profile(&program, profile, &contexts, &limits);
             return finish(parsed, &program, made.map_err(without_path)?, false);
         }
@@ -110,7 +110,7 @@ fn contexts(
     options: &ProfileOptions,
     limits: &Limits,
 ) -> Result<(), Failure> {
-    let contexts = context_options(parsed);
+    let contexts = context_options(parsed, program.rules().release());
     let counters = profgen::count_by_context(program, chains, &contexts, limits).map_err(without_path)?;
     warnings::contexts(counters.findings());
     if parsed.is_on("skip-symbolization") {
@@ -133,7 +133,7 @@ fn context_profile(
     finish(parsed, program, profile, false)
 }
 
-fn context_options(parsed: &Parsed) -> ContextOptions {
+fn context_options(parsed: &Parsed, release: Release) -> ContextOptions {
     let is_on = |name| parsed.value(name).and_then(boolean) != Some(false);
     // Negative numbers stand for no limit.
     let most = |name| {
@@ -165,10 +165,15 @@ fn context_options(parsed: &Parsed) -> ContextOptions {
     options.merge_cold = merge.unwrap_or(!options.preinline);
     options.cold_frames = parsed.number("csprof-max-cold-context-depth").map_or(1, |frames| frames as usize);
     options.trim_cold = parsed.is_on("trim-cold-profile");
-    options.hot_count = parsed.number("profile-summary-hot-count");
-    options.cold_count = parsed.number("profile-summary-cold-count");
-    options.nest = is_on("gen-cs-nested-profile");
+    [options.hot, options.cold] = thresholds(parsed, release);
+    options.layout = is_on("gen-cs-nested-profile").then(|| sample::nested(parsed));
     options
+}
+
+/// The thresholds of what is hot, and of what is cold.
+fn thresholds(parsed: &Parsed, release: Release) -> [Threshold; 2] {
+    [(Threshold::HOT, HOT), (Threshold::COLD, COLD)]
+        .map(|(default, names)| sample::threshold(parsed, release, default, names))
 }
 
 /// The one input: its option and its path.
@@ -307,14 +312,24 @@ fn finish(parsed: &Parsed, program: &Program<'_>, mut profile: SampleProfile, tr
     if let Some(cutoff) = parsed.value("profile-density-cutoff-hot").and_then(signed) {
         options.density_cutoff = u32::try_from(cutoff).unwrap_or(0);
     }
-    options.cold_count = parsed.number("profile-summary-cold-count");
-    let density = profgen::finish(&mut profile, &options);
+    let [hot, cold] = thresholds(parsed, program.rules().release());
+    if hot.cutoff.max(cold.cutoff) > COLD_CUTOFF {
+        // LLVM computes both thresholds, even if it needs none.
+        return Err(Failure::text("Desired percentile exceeds the maximum cutoff"));
+    }
+    options.cold = cold;
+    let density = profgen::finish(&mut profile, &options).map_err(without_path)?;
     let wording = warnings::DensityWording::of(program.rules());
     let threshold = parsed.value("profile-density-threshold").and_then(float).unwrap_or(wording.threshold);
-    let density = if wording.is_of_code { profgen::density_of_code(&profile, program) } else { density };
-    warnings::density(&wording, density, threshold, options.density_cutoff, parsed.is_on("show-density"));
+    let (density, share) = if wording.is_of_code {
+        (profgen::density_of_code(&profile, program, hot).map_err(without_path)?, hot.cutoff)
+    } else {
+        (density, options.density_cutoff)
+    };
+    warnings::density(&wording, density, threshold, share, parsed.is_on("show-density"));
     let mut write = WriteOptions::default();
-    write.rules = program.rules();
+    write.rules = sample::rules(parsed, program.rules());
+    write.vtables = parsed.is_on("extbinary-write-vtable-type-prof");
     write.as_llvm = true;
     write.encoding = match parsed.value("format") {
         Some(b"text") => Encoding::Text,

@@ -5,10 +5,10 @@ use super::failure::Failure;
 use super::messages;
 use super::options::FORMATS;
 use super::parsed::Parsed;
-use super::values::{HOT, boolean, float, read_small, signed};
+use super::values::{COLD, HOT, boolean, float, read_small, signed};
 use profbridge::families::MergeOptions;
 use profbridge::input::{Input, WeightedInput};
-use profbridge::instr::Profile;
+use profbridge::instr::{Profile, Release};
 use profbridge::names::NamePattern;
 use profbridge::sampleprof::overlap::OverlapOptions;
 use profbridge::sampleprof::{
@@ -31,13 +31,16 @@ pub(super) fn failure(error: &Error) -> Failure {
     Failure::Message { whence, text: sampleprof::llvm_message(error), note: None }
 }
 
+/// Returns the rules of a release, with the treatment of calling contexts in summaries that an option asks for.
+pub(super) fn rules(parsed: &Parsed, of_release: Rules) -> Rules {
+    let merges = parsed.value("profile-summary-contextless").and_then(boolean);
+    merges.map_or(of_release, |merges| of_release.merging_contexts_for_summary(merges))
+}
+
 /// Returns the options for reading profiles: the rules of the imitated release, with the switches of the libraries.
 fn read_options(parsed: &Parsed, conduct: &CompatMode) -> ReadOptions {
     let mut options = ReadOptions::default();
-    options.rules = Rules::of(conduct.release());
-    if let Some(merges) = parsed.value("profile-summary-contextless").and_then(boolean) {
-        options.rules = options.rules.merging_contexts_for_summary(merges);
-    }
+    options.rules = rules(parsed, Rules::of(conduct.release()));
     options.every_release = conduct.compat != Compat::Llvm22;
     options.flow_sensitive = parsed.is_on("profile-isfs");
     options.discriminator_bits = match parsed.value("fs-discriminator-pass") {
@@ -104,25 +107,29 @@ fn cold_contexts(parsed: &Parsed, conduct: &CompatMode) -> ColdContexts {
     if let Some(frames) = parsed.number("sample-frame-depth-for-cold-context") {
         cold.frames = usize::try_from(frames).unwrap_or(usize::MAX);
     }
-    let names = ["profile-summary-cutoff-cold", "profile-summary-cold-count"];
-    cold.threshold = threshold(parsed, conduct, cold.threshold, names);
+    cold.threshold = threshold(parsed, conduct.release(), cold.threshold, COLD);
     cold
 }
 
 /// Returns the threshold with the values of LLVM's options for its cutoff and its count.
-fn threshold(parsed: &Parsed, conduct: &CompatMode, default: Threshold, names: [&str; 2]) -> Threshold {
+pub(super) fn threshold(parsed: &Parsed, release: Release, default: Threshold, names: [&str; 2]) -> Threshold {
     let given = parsed.value(names[0]).and_then(signed);
     // Like all large cutoffs, negative ones are larger than those of the summary.
     let cutoff = given.map_or(default.cutoff, |cutoff| u32::try_from(cutoff).unwrap_or(u32::MAX));
-    Threshold { cutoff, count: parsed.count_of_threshold(conduct.release(), names).or(default.count) }
+    Threshold { cutoff, count: parsed.count_of_threshold(release, names).or(default.count) }
 }
 
 fn layout(parsed: &Parsed) -> Option<Layout> {
     match parsed.value("convert-sample-profile-layout")? {
         b"flat" => Some(Layout::Flat),
-        b"nest" => Some(Layout::Nest { merged_base: parsed.is_on("generate-merged-base-profiles") }),
+        b"nest" => Some(nested(parsed)),
         _ => None,
     }
+}
+
+/// Returns the layout without calling contexts.
+pub(super) fn nested(parsed: &Parsed) -> Layout {
+    Layout::Nest { merged_base: parsed.is_on("generate-merged-base-profiles") }
 }
 
 /// Returns the options of the requested encoding.
@@ -241,7 +248,7 @@ pub(super) fn overlap(
     options.function = parsed.value("function").filter(|part| !part.is_empty()).map(NamePattern::stored);
     options.value_cutoff = parsed.number("value-cutoff").unwrap_or(u64::MAX);
     options.similarity_cutoff = parsed.number("similarity-cutoff").unwrap_or_default();
-    options.hot = threshold(parsed, conduct, options.hot, HOT);
+    options.hot = threshold(parsed, conduct.release(), options.hot, HOT);
     let (first, second, read) = (Input::argument(base), Input::argument(test), read_options(parsed, conduct));
     let report = sampleprof::overlap_files(first, second, &read, conduct.compat, &options);
     let report = report.map_err(|error| failure(&error))?;

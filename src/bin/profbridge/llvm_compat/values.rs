@@ -6,6 +6,8 @@ use std::path::Path;
 
 /// The options for the cutoff and the count of what is hot.
 pub(super) const HOT: [&str; 2] = ["profile-summary-cutoff-hot", "profile-summary-hot-count"];
+/// The options for the cutoff and the count of what is cold.
+pub(super) const COLD: [&str; 2] = ["profile-summary-cutoff-cold", "profile-summary-cold-count"];
 
 /// Reads a list, or another small file; `-` is standard input.
 pub(super) fn read_small(path: &Path) -> Result<InputBytes, Error> {
