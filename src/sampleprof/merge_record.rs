@@ -184,8 +184,9 @@ fn add_weighted(sum: &mut u64, mut more: u64, weight: u64) -> bool {
     add_saturating(sum, more) || overflowed
 }
 
-/// Returns the record under its new names. As in llvm-profdata, its context, checksums, attributes and vtables are lost,
-/// and hashes stay unchanged. Discriminators in the body keep only the bits of `mask`.
+/// Returns the record under its new names as llvm-profdata does it: its context, checksums, attributes and vtables are lost,
+/// and hashes stay
+/// unchanged. Discriminators in the body keep only the bits of `mask`.
 pub(super) fn remap(
     record: &FunctionRecord,
     names: &mut Names,
@@ -255,34 +256,35 @@ fn rename_targets(targets: &mut [CallTarget], numbers: &[NameId], same_order: bo
     }
 }
 
-/// Replaces every name by its number in another profile, and joins what has the same name then.
-pub(super) fn rename_and_join(record: &mut FunctionRecord, numbers: &[NameId]) {
+/// Replaces every name by its number in another profile, and joins what has the same name then. Returns the first fault.
+pub(super) fn rename_and_join(record: &mut FunctionRecord, numbers: &[NameId]) -> Option<RecordFault> {
+    let mut faults = Faults::default();
     rename(record, numbers, false);
-    join(record);
+    join(record, &mut faults);
+    faults.0
 }
 
-fn join(record: &mut FunctionRecord) {
+fn join(record: &mut FunctionRecord, faults: &mut Faults) {
     for entry in record.body.iter_mut().filter(|entry| !entry.targets.is_empty()) {
-        join_targets(entry.targets.list_mut());
+        join_targets(entry.targets.list_mut(), faults);
     }
-    record.vtables.iter_mut().for_each(|entry| join_targets(&mut entry.tables));
+    record.vtables.iter_mut().for_each(|entry| join_targets(&mut entry.tables, faults));
     record.call_sites.dedup_by(|site, kept| {
         let is_same = (site.location, site.callee.name) == (kept.location, kept.callee.name);
         if is_same {
             let callee = std::mem::replace(&mut site.callee, FunctionRecord::new(kept.callee.name));
-            // Sums of two inputs saturate without a message here.
-            merge_record(&mut kept.callee, callee, 1);
+            merge(&mut kept.callee, callee, 1, faults);
         }
         is_same
     });
-    record.call_sites.iter_mut().for_each(|site| join(&mut site.callee));
+    record.call_sites.iter_mut().for_each(|site| join(&mut site.callee, faults));
 }
 
-fn join_targets(targets: &mut Vec<CallTarget>) {
+fn join_targets(targets: &mut Vec<CallTarget>, faults: &mut Faults) {
     targets.dedup_by(|target, kept| {
         let is_same = target.callee == kept.callee;
         if is_same {
-            add_saturating(&mut kept.samples, target.samples);
+            faults.overflow(add_saturating(&mut kept.samples, target.samples));
         }
         is_same
     });

@@ -4,7 +4,7 @@ use super::finish::Merged;
 use super::merge_record::RecordFault;
 use super::merger::Merger;
 use super::options::{MergeOptions, ReadOptions, WriteOptions};
-use super::profile::SampleProfile;
+use super::profile::{SampleProfile, total_count};
 use super::writer;
 use crate::cancel::Cancel;
 use crate::compat::Compat;
@@ -18,7 +18,8 @@ use std::num::NonZeroUsize;
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct FileMergeOptions {
-    /// How inputs are read. Its rules and its bits of discriminators also apply to the merge.
+    /// How inputs are read. Its rules also apply to the merge, and so do its bits of discriminators if it is like that of
+    /// llvm-profdata.
     pub read: ReadOptions,
     /// How they are merged.
     pub merge: MergeOptions,
@@ -39,7 +40,7 @@ pub struct FileMergeOptions {
 impl FileMergeOptions {
     /// Returns the options of the merger.
     pub(super) fn merge_options(&self) -> MergeOptions {
-        let discriminator_bits = Some(self.read.discriminator_bits);
+        let discriminator_bits = self.compat.is_llvm().then_some(self.read.discriminator_bits);
         let mut options = MergeOptions { rules: self.read.rules, discriminator_bits, ..self.merge.clone() };
         if options.rules.folds_to_one_frame() {
             options.cold.frames = options.cold.frames.min(1);
@@ -191,7 +192,7 @@ impl MergeReport {
     /// The errors of [`write`](super::write()) with a size limit.
     pub fn facts(&self, write: &WriteOptions, wanted: FactsRequest) -> Result<Facts> {
         let records = writer::written(&self.profile, write)?;
-        let total = wanted.total_count.then(|| records.iter().map(|record| u128::from(record.total)).sum());
+        let total = wanted.total_count.then(|| total_count(&records, write.rules));
         let functions = match records.iter().any(|record| record.context.is_some()) {
             true => records.iter().map(|record| record.name).collect::<HashSet<_>>().len(),
             false => records.len(),

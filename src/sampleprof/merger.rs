@@ -9,6 +9,7 @@ use super::order::{Chain, hash_range, hash_range_xxh3, std_hash};
 use super::profile::{Kind, SampleProfile, StatedKind, Summary, push_title, summarize};
 use super::record::{Frame, FunctionName, FunctionRecord, LineLocation, NameId, Names};
 use crate::error::{Error, ErrorKind, Result, Warning};
+use crate::model::Remapping;
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use std::collections::HashSet;
@@ -143,13 +144,13 @@ impl Merger {
     ) -> Result<()> {
         let weight = weight.max(1);
         self.begin(profile.stated)?;
-        let numbers = profile.names.iter().map(|name| self.names.insert(name));
-        let numbers: Vec<NameId> = numbers.collect();
-        let same_order = numbers.is_sorted();
-        let is_same = same_order && numbers.last().is_none_or(|last| last.index() + 1 == numbers.len());
-        if !is_same {
-            profile.functions.iter_mut().for_each(|record| rename(record, &numbers, same_order));
+        let mask_of_llvm = self.options.mask_of_llvm();
+        if !self.options.remapping.is_empty() && mask_of_llvm.is_none() {
+            self.add_renamed(&mut profile, weight, on_fault);
+            self.add_symbols(profile.symbols);
+            return Ok(());
         }
+        self.adopt_names(&mut profile);
         // LLVM adds the functions in the order of its container.
         let mut chain = Chain::default();
         let keys: Vec<u64> = profile.functions.iter().map(|record| self.key(record)).collect();
@@ -158,8 +159,7 @@ impl Merger {
         for at in chain.iter() {
             let Some(mut record) = functions[at].take() else { continue };
             let (mut key, mut fault) = (keys[at], None);
-            if !self.options.remapping.is_empty() {
-                let mask = self.options.discriminator_mask();
+            if let Some(mask) = mask_of_llvm {
                 record = remap(&record, &mut self.names, &self.options.remapping, mask, &mut fault);
                 key = self.key(&record);
             }
@@ -167,15 +167,51 @@ impl Merger {
             if let Some((context, merged)) = self.merge_at(key, record, weight)
                 && let Some(fault) = fault.or(merged)
             {
-                let mut title = Vec::new();
-                push_title(&mut title, &self.names, &FunctionRecord { context, ..FunctionRecord::new(name) });
-                on_fault(&title, fault);
+                on_fault(&self.title(name, context), fault);
             }
         }
-        if !self.options.drop_symbols {
-            self.symbols.extend(profile.symbols.into_iter().flatten());
-        }
+        self.add_symbols(profile.symbols);
         Ok(())
+    }
+
+    /// Adds the functions of a profile under their new names, in the order of LLVM's container for the old names.
+    fn add_renamed(&mut self, profile: &mut SampleProfile, weight: u64, on_fault: &mut dyn FnMut(&[u8], RecordFault)) {
+        let order = order_of_input(self.rules(), profile);
+        let faults = profile.rename(&self.options.remapping);
+        self.adopt_names(profile);
+        let mut functions: Vec<_> = std::mem::take(&mut profile.functions).into_iter().zip(faults).map(Some).collect();
+        for (record, of_names) in order.into_iter().filter_map(|at| functions[at].take()) {
+            let name = record.name;
+            let context = of_names.map(|_| record.context.clone());
+            let key = self.key(&record);
+            let (merged_context, merged) = self.merge_at(key, record, weight).unzip();
+            if let Some(fault) = merged.flatten().or(of_names) {
+                on_fault(&self.title(name, merged_context.or(context).flatten()), fault);
+            }
+        }
+    }
+
+    fn title(&self, name: NameId, context: Option<Box<[Frame]>>) -> Vec<u8> {
+        let mut title = Vec::new();
+        push_title(&mut title, &self.names, &FunctionRecord { context, ..FunctionRecord::new(name) });
+        title
+    }
+
+    fn add_symbols(&mut self, symbols: Option<SymbolList>) {
+        if !self.options.drop_symbols {
+            self.symbols.extend(symbols.into_iter().flatten());
+        }
+    }
+
+    /// Adds the names of a profile, and numbers them like this merger in its records.
+    fn adopt_names(&mut self, profile: &mut SampleProfile) {
+        let numbers = profile.names.iter().map(|name| self.names.insert(name));
+        let numbers: Vec<NameId> = numbers.collect();
+        let same_order = numbers.is_sorted();
+        let is_same = same_order && numbers.last().is_none_or(|last| last.index() + 1 == numbers.len());
+        if !is_same {
+            profile.functions.iter_mut().for_each(|record| rename(record, &numbers, same_order));
+        }
     }
 
     /// Learns the kind that an input states, before its functions are added.
@@ -193,11 +229,10 @@ impl Merger {
         Self { names, ..Self::new(options.clone()) }
     }
 
-    /// Adds a record. Returns whether it was added to another one, and the fault.
-    pub(super) fn add_sum(&mut self, record: FunctionRecord) -> (bool, Option<RecordFault>) {
+    /// Adds a record. Returns the fault.
+    pub(super) fn add_sum(&mut self, record: FunctionRecord) -> Option<RecordFault> {
         let key = self.key(&record);
-        let merged = self.merge_at(key, record, 1);
-        (merged.is_some(), merged.and_then(|(_, fault)| fault))
+        self.merge_at(key, record, 1)?.1
     }
 
     /// Adds a record to the one with the key, or as a new one. If it was added to another one, returns its context and the
@@ -389,6 +424,19 @@ impl SampleProfile {
         merger
     }
 
+    /// Gives the functions new names, also in calling contexts. Returns the fault of each record: of callees that have the
+    /// same name now.
+    pub(super) fn rename(&mut self, remapping: &Remapping) -> Vec<Option<RecordFault>> {
+        let mut names = Names::default();
+        let new_id = |name: FunctionName<'_>| match name {
+            FunctionName::Text(text) => names.insert(FunctionName::Text(remapping.apply(text))),
+            hash @ FunctionName::Hash(_) => names.insert(hash),
+        };
+        let numbers: Vec<NameId> = self.names.iter().map(new_id).collect();
+        self.names = names;
+        self.functions.iter_mut().map(|record| rename_and_join(record, &numbers)).collect()
+    }
+
     /// Replaces hashes of names by the names, where another input has them.
     #[must_use]
     pub(super) fn with_known_names(mut self, rules: Rules) -> Self {
@@ -410,7 +458,10 @@ impl SampleProfile {
         }
         self.stated.hashed = new_names.iter().any(is_hash);
         self.names = new_names;
-        self.functions.iter_mut().for_each(|record| rename_and_join(record, &numbers));
+        // Sums of two inputs saturate without a message here.
+        for record in &mut self.functions {
+            rename_and_join(record, &numbers);
+        }
         self.in_container_order(rules)
     }
 

@@ -113,10 +113,10 @@ impl ReadOptions {
 pub struct MergeOptions {
     /// The release whose rules apply.
     pub rules: Rules,
-    /// New names of functions. As in LLVM, a profile with new names keeps [`discriminator_bits`](Self::discriminator_bits)
-    /// of every discriminator.
+    /// New names of functions.
     pub remapping: Remapping,
-    /// The number of low bits of discriminators that a remapping keeps; `None` keeps all.
+    /// The number of low bits of discriminators that a remapping keeps if it works as in llvm-profdata: without calling
+    /// contexts, checksums, attributes and vtables. `None` keeps everything.
     pub discriminator_bits: Option<u32>,
     /// Whether to drop the profile symbol lists of the inputs.
     pub drop_symbols: bool,
@@ -136,9 +136,9 @@ impl MergeOptions {
         Self { rules, ..Self::default() }
     }
 
-    /// Returns the bits of discriminators that a remapping keeps.
-    pub(super) fn discriminator_mask(&self) -> u32 {
-        low_bits(self.discriminator_bits.unwrap_or(32))
+    /// Returns the bits of discriminators that a remapping keeps if it works as in llvm-profdata.
+    pub(super) fn mask_of_llvm(&self) -> Option<u32> {
+        self.discriminator_bits.filter(|_| !self.remapping.is_empty()).map(low_bits)
     }
 }
 

@@ -14,7 +14,7 @@
 //! `partial_state` encodes the sums; those that equal a record of the profile in front are not
 //! stored again.
 
-use super::merge_record::{RecordFault, merge_record, remap, rename};
+use super::merge_record::{RecordFault, merge_record, rename};
 use super::merger::{Merger, order_of_input};
 use super::options::{Filter, MergeOptions, Rules, SymbolList};
 use super::order::each_name;
@@ -45,8 +45,6 @@ pub(super) struct KnownFault {
     /// The number of the record in its input.
     pub(super) visit: u32,
     pub(super) fault: RecordFault,
-    /// Whether it is reported only if there was a record before.
-    pub(super) is_of_a_join: bool,
 }
 
 /// The contribution of one input.
@@ -150,14 +148,16 @@ impl PartialSamples {
             one.symbols = symbols;
         }
         let order = order_of_input(options.rules, &profile);
+        let of_names = if options.remapping.is_empty() { Vec::new() } else { profile.rename(&options.remapping) };
         one.names = profile.names;
         let mut records: Vec<Option<FunctionRecord>> = profile.functions.into_iter().map(Some).collect();
         let mut visits = Vec::with_capacity(records.len());
-        for record in order.into_iter().filter_map(|at| records[at].take()) {
+        for at in order {
+            let Some(record) = records[at].take() else { continue };
             let visit = visits.len() as u32;
-            let (record, fault) = one.prepare(record, input.weight, options);
-            if let Some((fault, is_of_a_join)) = fault {
-                contribution.faults.push(KnownFault { visit, fault, is_of_a_join });
+            let (record, of_weight) = weighted(record, input.weight);
+            if let Some(fault) = of_weight.or(of_names.get(at).copied().flatten()) {
+                contribution.faults.push(KnownFault { visit, fault });
             }
             visits.push(one.add_record(record, &options.filter, profile.stated.hashed));
         }
@@ -165,28 +165,6 @@ impl PartialSamples {
         contribution.visits = Some(visits);
         one.contributions.push(contribution);
         one
-    }
-
-    /// Renames and weights a record. Returns the fault, and whether it is reported only for a join.
-    fn prepare(
-        &mut self,
-        mut record: FunctionRecord,
-        weight: u64,
-        options: &MergeOptions,
-    ) -> (FunctionRecord, Option<(RecordFault, bool)>) {
-        let mut fault = None;
-        if !options.remapping.is_empty() {
-            let mask = options.discriminator_mask();
-            record = remap(&record, &mut self.names, &options.remapping, mask, &mut fault);
-        }
-        if weight == 1 {
-            return (record, fault.map(|fault| (fault, true)));
-        }
-        let mut scaled = FunctionRecord::new(record.name);
-        scaled.context = record.context.take();
-        scaled.attributes = record.attributes;
-        let of_scaling = merge_record(&mut scaled, record, weight);
-        (scaled, fault.or(of_scaling).map(|fault| (fault, false)))
     }
 
     /// Adds a record of the only input. Returns the place of its sum.
@@ -251,7 +229,7 @@ fn note_overflows(overflowed: &mut Vec<u32>, visits: &[u32], faults: &mut Vec<Kn
         if let Some(visit) = visit.map(|visit| visit as u32)
             && !faults.iter().any(|known| known.visit == visit)
         {
-            faults.push(KnownFault { visit, fault: RecordFault::CounterOverflow, is_of_a_join: false });
+            faults.push(KnownFault { visit, fault: RecordFault::CounterOverflow });
             faults.sort_by_key(|known| known.visit);
         }
         visit.is_none()
@@ -358,15 +336,15 @@ impl PartialSamples {
             let sum = &self.sums[*place as usize];
             let known = known.next_if(|known| known.visit as usize == at);
             let so_far = &mut progress[*place as usize];
-            let (mut was_there, mut merged) = (true, None);
+            let mut merged = None;
             if !so_far.is_added {
                 so_far.is_added = true;
-                (was_there, merged) = merger.add_sum(sum.record.clone());
+                merged = merger.add_sum(sum.record.clone());
                 so_far.mismatches = merged == Some(RecordFault::HashMismatch);
             } else if so_far.mismatches {
                 merged = Some(RecordFault::HashMismatch);
             }
-            if let Some(fault) = fault_to_report(known, was_there, merged) {
+            if let Some(fault) = merged.or(known.map(|known| known.fault)) {
                 on_fault(&title(&self.names, &sum.record), fault);
             }
         }
@@ -386,14 +364,16 @@ impl PartialSamples {
     }
 }
 
-/// Returns the fault to report of a visit: first a fault of renaming, then a different checksum of the function, then a
-/// saturated product.
-fn fault_to_report(known: Option<&KnownFault>, was_there: bool, merged: Option<RecordFault>) -> Option<RecordFault> {
-    match known {
-        Some(known) if known.is_of_a_join && was_there => Some(known.fault),
-        Some(known) if !known.is_of_a_join && merged.is_none() => Some(known.fault),
-        _ => merged,
+/// Returns a record with a weight, and the fault.
+fn weighted(mut record: FunctionRecord, weight: u64) -> (FunctionRecord, Option<RecordFault>) {
+    if weight == 1 {
+        return (record, None);
     }
+    let mut scaled = FunctionRecord::new(record.name);
+    scaled.context = record.context.take();
+    scaled.attributes = record.attributes;
+    let fault = merge_record(&mut scaled, record, weight);
+    (scaled, fault)
 }
 
 fn title(names: &Names, record: &FunctionRecord) -> Vec<u8> {

@@ -161,7 +161,7 @@ impl Contribution {
         });
         out.list(self.faults.iter(), |out, known| {
             out.number(known.visit.into());
-            out.number(u64::from(known.is_of_a_join) << 1 | u64::from(known.fault == RecordFault::HashMismatch));
+            out.number(u64::from(known.fault == RecordFault::HashMismatch));
         });
     }
 }
@@ -343,9 +343,10 @@ impl Contribution {
         let limit = visits.as_ref().map_or(0, Vec::len);
         let faults = from.list("faults", |from| {
             let visit = from.place("visit of a fault", limit)? as u32;
+            // Earlier versions also marked faults of renaming.
             let marks = from.place("fault", 4)?;
             let fault = if marks & 1 == 1 { RecordFault::HashMismatch } else { RecordFault::CounterOverflow };
-            Ok(KnownFault { visit, fault, is_of_a_join: marks & 2 != 0 })
+            Ok(KnownFault { visit, fault })
         })?;
         Ok(Self { stated, visits, faults: rising(faults, |known| known.visit, from)? })
     }

@@ -220,6 +220,13 @@ impl Summary {
     }
 }
 
+/// Returns the sum of all counts, like [`Summary::total`], but without a limit.
+pub(super) fn total_count(records: &[&FunctionRecord], rules: Rules) -> u128 {
+    let mut counts = Vec::new();
+    records.iter().for_each(|record| collect(record, rules, &mut counts));
+    counts.into_iter().map(u128::from).sum()
+}
+
 fn collect(record: &FunctionRecord, rules: Rules, counts: &mut Vec<u64>) {
     counts.extend(record.body.iter().map(|entry| entry.samples));
     for site in &record.call_sites {

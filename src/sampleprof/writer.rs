@@ -61,14 +61,15 @@ fn fit<'p>(profile: &'p SampleProfile, options: &WriteOptions) -> Result<(Vec<u8
         if limit == 0 || (size <= limit && !(records.is_empty() && options.as_llvm)) {
             return Ok((bytes, records));
         }
-        if records.len() < 2 {
-            let field = if records.is_empty() { "the output" } else { "the output with one function" };
+        let share = limit as f64 / size as f64;
+        let of_formula = (records.len() as f64 * share * share).round() as usize;
+        let most = records.len().saturating_sub(1);
+        // As in LLVM, which gives up if its formula keeps no function.
+        let kept = if options.as_llvm { of_formula.min(most) } else { of_formula.clamp(1, most.max(1)) };
+        if kept == 0 || records.len() < 2 {
+            let field = if records.len() == 1 { "the output with one function" } else { "the output" };
             return Err(ErrorKind::TooLarge { field, found: size, limit }.into());
         }
-        // As LLVM, but it gives up if its formula keeps no function.
-        let share = limit as f64 / size as f64;
-        let kept = (records.len() as f64 * share * share).round() as usize;
-        let kept = kept.clamp(1, records.len() - 1);
         records.truncate(kept);
         let left: HashSet<*const FunctionRecord> = records.iter().map(|record| std::ptr::from_ref(*record)).collect();
         container.retain(|record| left.contains(&std::ptr::from_ref(*record)));

@@ -146,6 +146,35 @@ const CONTEXTS: &str = "[main]:1000:1\n 1: 700\n 2: 300 hot:300\n[main:2 @ hot]:
     [main:3 @ warm]:600:20\n 1: 600\n[main:3 @ warm:1 @ cold]:40:5\n 1: 40\n[main:4 @ cold]:30:2\n 1: 30\n\
     [cold]:3:1\n 1: 3\n";
 
+/// LLVM gives up if its formula keeps no function, even if one would fit.
+#[test]
+fn a_size_limit_fails_as_there() {
+    let tool = "llvm-profdata-22";
+    if !available("a_size_limit_fails_as_there", &[tool]) {
+        return;
+    }
+    let workspace = Workspace::with(&[]);
+    symlink(env!("CARGO_BIN_EXE_profbridge"), workspace.path("llvm-profdata")).unwrap();
+    let many: String = (1..50).map(|n| format!(" {n}: {n}\n")).collect();
+    workspace.write("in.prof", &format!("hot:9999:1\n 1: 9999\ncold:1225:5\n{many}"));
+    for limit in [10, 100, 200, 300, 400, 500] {
+        let line =
+            |tool: &str| format!("{tool} merge --sample --text in.prof --output-size-limit={limit} -o {limit}.out");
+        let genuine = workspace.attempt(&line(tool));
+        let expected = fs::read(workspace.path(&format!("{limit}.out"))).unwrap_or_default();
+        fs::remove_file(workspace.path(&format!("{limit}.out"))).unwrap();
+        let ours = workspace.attempt(&line("./llvm-profdata"));
+        let found = fs::read(workspace.path(&format!("{limit}.out"))).unwrap_or_default();
+        assert_eq!(ours.status.code(), genuine.status.code(), "{limit}");
+        assert_eq!(String::from_utf8_lossy(&ours.stderr), String::from_utf8_lossy(&genuine.stderr), "{limit}");
+        assert_eq!(found, expected, "{limit}");
+    }
+    let drop_in = "./llvm-profdata merge --sample --text in.prof --output-size-limit=100 -o out";
+    assert_eq!(workspace.attempt(drop_in).status.code(), Some(1));
+    workspace.run("profbridge merge --text in.prof --output-size-limit=100 -o out");
+    assert_eq!(workspace.bytes("out"), b"hot:9999:1\n 1: 9999\n");
+}
+
 #[test]
 fn hidden_summary_options_change_thresholds() {
     let workspace = Workspace::with(&[]);

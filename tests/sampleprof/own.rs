@@ -177,3 +177,42 @@ fn functions_beyond_the_size_limit_are_listed() {
     workspace.run(&format!("{merge} {size}"));
     assert_eq!(workspace.bytes("small.prof").len(), size);
 }
+
+/// llvm-profdata keeps neither contexts nor checksums of functions that get new names.
+#[test]
+fn new_names_keep_contexts_and_checksums() {
+    let workspace = workspace();
+    workspace.write("names", "inner core\nouter core\nmoved gone\n");
+    let contexts = "[main:1 @ inner]:100:10\n 1: 90 leaf:9\n !CFGChecksum: 7\n !Attributes: 3\n[main:1 @ outer]:50:5\n 1: 50\n \
+                    !CFGChecksum: 7\n[main:1 @ outer:2 @ leaf]:40:5\n 1: 40\n !CFGChecksum: 4\n[main]:7:1\n 1: 7\n \
+                    !CFGChecksum: 5\n";
+    workspace.write("contexts.prof", contexts);
+    workspace.run("profbridge merge --strict contexts.prof -r names --text -o out.prof");
+    let expected = "[main:1 @ core]:150:15\n 1: 140 leaf:9\n !CFGChecksum: 7\n !Attributes: 3\n[main:1 @ core:2 @ leaf]:40:5\n \
+                    1: 40\n !CFGChecksum: 4\n[main]:7:1\n 1: 7\n !CFGChecksum: 5\n";
+    assert_eq!(text(&workspace.bytes("out.prof")), expected);
+    workspace.run("profbridge merge contexts.prof -r names --partial -o half.partial");
+    workspace.run("profbridge merge half.partial --text -o finished.prof");
+    assert_eq!(text(&workspace.bytes("finished.prof")), expected);
+    // Inlined callees of one place that have the same name now, but other code.
+    let nested = "main:30:1\n 1: inner:10\n  1: 10\n  !CFGChecksum: 3\n 1: outer:20\n  1: 20\n  !CFGChecksum: 4\n !CFGChecksum: 2\n";
+    workspace.write("nested.prof", nested);
+    for options in ["", "--partial"] {
+        let merged = workspace.run(&format!("profbridge merge nested.prof -r names --text {options} -o joined.prof"));
+        let warning = "main: the checksum of the control flow graph differs; dropped";
+        assert!(text(&merged.stderr).contains(warning), "{merged:?}");
+        let strict = format!("profbridge merge --strict nested.prof -r names --text {options} -o joined.prof");
+        assert!(!workspace.attempt(&strict).status.success(), "{options}");
+    }
+}
+
+/// The total of a function also counts how long its lines took.
+#[test]
+fn the_minimum_of_the_total_count_is_that_of_the_summary() {
+    let workspace = workspace();
+    workspace.write("thin.prof", "foo:9000:10\n 1: 10\n 2: bar:500\n  1: 5\n");
+    assert!(text(&workspace.run("profbridge info thin.prof").stdout).contains("15"));
+    workspace.run("profbridge merge thin.prof -o out.prof --min-total-count 15");
+    let refused = workspace.attempt("profbridge merge thin.prof -o out.prof --min-total-count 16");
+    assert!(text(&refused.stderr).contains("the total count is 15, below 16"), "{refused:?}");
+}
