@@ -102,6 +102,17 @@ impl StackTable {
         (selected, left_out)
     }
 
+    /// Returns the hits of other event types than the selected ones, by unit.
+    pub(crate) fn hits_of_other_sources(&self, selection: &Selection) -> Vec<(Unit, u128)> {
+        let has_source = self.source_chooser(selection);
+        let unit_of = |source| self.observed.units.iter().find(|(of, _)| *of == source).map(|(_, unit)| *unit);
+        let mut hits: BTreeMap<Unit, u128> = BTreeMap::new();
+        for sample in self.samples().filter(|sample| sample.hits > 0 && !has_source(sample)) {
+            *hits.entry(unit_of(sample.key.source).unwrap_or_default()).or_default() += u128::from(sample.hits);
+        }
+        hits.into_iter().collect()
+    }
+
     /// Whether a sample is selected.
     pub(crate) fn chooser<'a>(&'a self, selection: &'a Selection) -> impl Fn(&Sample) -> bool + 'a {
         let has_source = self.source_chooser(selection);

@@ -42,8 +42,21 @@ pub struct StackOptions {
     pub value: ValueChoice,
     /// How to draw memory profiles.
     pub memory: MemoryOptions,
+    /// The event types that are used; empty for the main one. They select nothing here, but inputs without them are reported.
+    pub events: Vec<SampleSource>,
     /// Bounds on hostile input.
     pub limits: Limits,
+}
+
+impl StackOptions {
+    fn uses(&self, source: SampleSource) -> bool {
+        self.events.is_empty() || self.events.contains(&source)
+    }
+
+    /// Returns the hits of the event types that are used.
+    fn used_hits(&self, table: &StackTable) -> u128 {
+        table.hits_by_source().into_iter().filter(|(source, _)| self.uses(*source)).map(|(_, hits)| hits).sum()
+    }
 }
 
 /// Returns true if files of a format may have stacks: recordings, text and pprof always, iprof if it has samples.
@@ -60,8 +73,12 @@ pub fn read_stacks(inputs: &[Input], options: &StackOptions) -> Result<(StackTab
     let mut table = StackTable::new();
     let mut warnings = Vec::new();
     for input in inputs {
+        let used_before = options.used_hits(&table);
         let read = add_file(input, options, &mut table).map_err(|error| error.in_file(&input.path))?;
         warnings.extend(read.into_iter().map(|warning| warning.in_file(&input.path)));
+        if inputs.len() > 1 && options.used_hits(&table) == used_before && !options.events.is_empty() {
+            warnings.push(Warning::of_loss("the file has no samples of the chosen event types").in_file(&input.path));
+        }
     }
     check_units(&table)?;
     Ok((table, warnings))
@@ -563,7 +580,7 @@ impl Merge for TableMerge<'_> {
         let (sum, functions) = turn.wait()?;
         let salvages = self.0.salvage && self.0.failure_mode != FailureMode::Any;
         if read.is_ok() || salvages {
-            report.records = table.samples().count() as u64;
+            report.records = table.samples().filter(|sample| self.0.read.uses(sample.key.source)).count() as u64;
             functions.extend(Some(table.functions().len()).filter(|len| *len > 0));
             sum.absorb_times(&table, input.weight.get());
         }

@@ -306,18 +306,17 @@ impl StackEncoder<'_> {
     /// Selects the samples to write, and returns the reason if there are none.
     fn select(&self, table: StackTable, losses: &mut Vec<String>) -> (StackTable, Option<NoStacks>) {
         let (selected, left_out) = table.select(&self.options.selection);
-        for (count, unit, words) in [
-            (left_out.other_sources, table.unit(), "of other event types"),
-            (left_out.truncated, selected.unit(), "with truncated stacks"),
-            (left_out.other_threads, selected.unit(), "of other threads"),
-        ] {
-            let dropped = match unit {
-                _ if count == 0 => continue,
-                Some(Unit::Hits) => number_of(count, "sample"),
-                Some(unit) => format!("{count} {}", unit.word()),
-                None => "samples".to_string(),
-            };
-            losses.push(format!("dropped {dropped} {words}"));
+        let others = table.hits_of_other_sources(&self.options.selection);
+        if !others.is_empty() {
+            let others: Vec<String> = others.into_iter().map(|(unit, count)| hits_in(Some(unit), count)).collect();
+            losses.push(format!("dropped {} of other event types", others.join(" and ")));
+        }
+        for (count, words) in
+            [(left_out.truncated, "with truncated stacks"), (left_out.other_threads, "of other threads")]
+        {
+            if count > 0 {
+                losses.push(format!("dropped {} {words}", hits_in(selected.unit(), count)));
+            }
         }
         let nothing = selected.is_empty().then(|| NoStacks::Selected(Box::new(table)));
         (selected, nothing)
@@ -364,6 +363,15 @@ impl StackEncoder<'_> {
             }
         }
         Ok(table)
+    }
+}
+
+/// Returns a number of hits in words.
+fn hits_in(unit: Option<Unit>, count: u128) -> String {
+    match unit {
+        Some(Unit::Hits) => number_of(count, "sample"),
+        Some(unit) => format!("{count} {}", unit.word()),
+        None => "samples".to_string(),
     }
 }
 

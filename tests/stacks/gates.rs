@@ -142,3 +142,41 @@ fn events_are_selected_by_name_and_name_their_unit() {
     );
     assert!(folder.fails(2, "diff a.jfr b.collapsed --events tlab").contains("it counts hits, the first counts bytes"));
 }
+
+/// Their weights are bytes or times, which are no number of samples.
+#[test]
+fn events_without_a_stack_are_counted() {
+    let folder = Folder::new("without-stack");
+    folder.write("w.jfr", unpack("waits-jdk25.jfr.gz"));
+    let shown = String::from_utf8(folder.run("show w.jfr --events tlab").stdout).unwrap();
+    assert!(shown.contains("Note: 2 samples without a stack, not counted\n"), "{shown}");
+    for arguments in ["convert w.jfr --events tlab -o w.pprof", "merge w.jfr --events tlab -o w.collapsed"] {
+        let messages = folder.ok(arguments);
+        assert!(messages.contains("dropped 2 samples without a stack"), "{messages}");
+        let error = folder.fails(1, &format!("{arguments} --strict"));
+        assert!(error.contains("dropped 2 samples without a stack"), "{error}");
+    }
+}
+
+#[test]
+fn inputs_without_the_chosen_events_are_not_used() {
+    let folder = Folder::new("other-events");
+    folder.write("w.jfr", unpack("waits-jdk25.jfr.gz")).write("it.collapsed", "a;b 3\n");
+    let messages = folder.ok("merge it.collapsed w.jfr --events execution -o out.collapsed");
+    for message in
+        ["it.collapsed: the file has no samples to use; skipped", "samples of other event types", "from 1 input"]
+    {
+        assert!(messages.contains(message), "{messages}");
+    }
+    let merged = json(&folder, "merge it.collapsed w.jfr --events execution -o out.collapsed --json");
+    assert_eq!((&merged["used"], &merged["inputs"][0]["outcome"]), (&1.into(), &"empty".into()), "{merged}");
+    folder.fails(3, "merge it.collapsed w.jfr --events execution -o out.collapsed --min-inputs 2");
+    let messages = folder.ok("merge w.jfr it.collapsed --events lock -o out.pprof");
+    let others = messages.lines().find(|line| line.contains("of other event types")).unwrap_or_default();
+    assert!(others.contains("dropped ") && others.contains(" samples of other"), "{messages}");
+    assert!(
+        others.split_once("dropped ").is_some_and(|(_, rest)| rest.starts_with(|first: char| first.is_ascii_digit()))
+    );
+    let messages = folder.ok("flamegraph w.jfr it.collapsed --events lock -o out.svg");
+    assert!(messages.contains("it.collapsed: the file has no samples of the chosen event types"), "{messages}");
+}

@@ -92,7 +92,7 @@ pub(crate) fn report_inputs(
             Style::Stacks => {
                 print_failed(report, failure, failure.is_some());
                 if messages.warnings && report.is_empty() && matches!(report.outcome, InputOutcome::Used) {
-                    let warning = Warning::new("the file has no samples; skipped").in_file(&report.input.path);
+                    let warning = Warning::new("the file has no samples to use; skipped").in_file(&report.input.path);
                     console::warning(&warning);
                 }
             }

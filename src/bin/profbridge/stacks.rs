@@ -165,7 +165,8 @@ impl StackArgs {
             DialectArg::Collapsed => Dialect::Collapsed,
             DialectArg::Folded => Dialect::Folded,
         };
-        options.recording.events = self.sources();
+        options.events = self.sources();
+        options.recording.events.clone_from(&options.events);
         options.recording.events.retain(|source| *source != SampleSource::Unknown);
         options.recording.weight = match self.weight {
             None => Weight::Usual,

@@ -34,7 +34,7 @@ pub(super) struct EventKey {
 #[derive(Debug, Default)]
 pub(super) struct Counts {
     /// In order of first appearance.
-    pub(super) samples: Vec<(EventKey, u64)>,
+    pub(super) samples: Vec<(EventKey, Sum)>,
     index: HashMap<EventKey, usize>,
     /// The sum of `jdk.CPUTimeSamplesLost` events.
     pub(super) lost: u64,
@@ -42,6 +42,15 @@ pub(super) struct Counts {
     pub(super) skipped: BTreeMap<SampleSource, u64>,
     /// Samples and events outside the requested time.
     pub(super) out_of_time: u64,
+}
+
+/// The sum of equal events.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Sum {
+    /// Their samples, bytes or times.
+    pub(super) weight: u64,
+    /// Their samples.
+    pub(super) samples: u64,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -141,15 +150,16 @@ impl Counts {
             return;
         }
         let index = *self.index.entry(found.key).or_insert_with(|| {
-            self.samples.push((found.key, 0));
+            self.samples.push((found.key, Sum::default()));
             self.samples.len() - 1
         });
         let sum = &mut self.samples[index].1;
-        *sum = match found.key.source {
+        sum.weight = match found.key.source {
             // Each event has the calls since the recording began.
-            SampleSource::MethodTiming => (*sum).max(weight),
-            _ => sum.saturating_add(weight).min(MAX_HITS),
+            SampleSource::MethodTiming => sum.weight.max(weight),
+            _ => sum.weight.saturating_add(weight).min(MAX_HITS),
         };
+        sum.samples = sum.samples.saturating_add(found.samples);
     }
 
     fn read_lost(&mut self, types: &Types, class: ClassIndex, reader: &mut Reader<'_>) -> Result<()> {

@@ -9,7 +9,7 @@ use crate::limits::Limits;
 use crate::stacks::jfr::chunk::Chunk;
 use crate::stacks::jfr::chunk::{Reader, Text};
 use crate::stacks::jfr::events::Pools;
-use crate::stacks::jfr::events::{Counts, EventKey, Value, read_value};
+use crate::stacks::jfr::events::{Counts, EventKey, Sum, Value, read_value};
 use crate::stacks::jfr::metadata::{ClassIndex, Field, Primitive, Role, Types, decode};
 use foldhash::{HashMap, HashMapExt};
 
@@ -73,13 +73,14 @@ impl<'a, 'data> Resolver<'a, 'data> {
 
     /// Adds all samples of the chunk to the table.
     pub(super) fn add_samples(&mut self, counts: &Counts) -> Result<()> {
-        for (key, hits) in &counts.samples {
-            self.add_sample(key, *hits)?;
+        for (key, sum) in &counts.samples {
+            self.add_sample(key, *sum)?;
         }
         Ok(())
     }
 
-    fn add_sample(&mut self, key: &EventKey, mut hits: u64) -> Result<()> {
+    fn add_sample(&mut self, key: &EventKey, sum: Sum) -> Result<()> {
+        let mut hits = sum.weight;
         let mut stack = match key.stack {
             Some(value) => self.stack(value)?,
             None => None,
@@ -98,7 +99,7 @@ impl<'a, 'data> Resolver<'a, 'data> {
         }
         let Some((stack, truncated)) = stack else {
             let without = &mut self.table.observed.samples_without_stack;
-            *without = without.saturating_add(hits);
+            *without = without.saturating_add(sum.samples);
             return Ok(());
         };
         let thread = match key.thread {
