@@ -224,7 +224,7 @@ pub(crate) fn read_text(
         let PlainText { counters, plain, read, unplaced, used_events } = text;
         let (details, loaded_at) = (SampleDetails::default(), program.base());
         let samples = Samples { counters, chains: None, read, runs: None, details, loaded_at };
-        let mut warnings = unplaced_frames(unplaced);
+        let mut warnings: Vec<_> = unplaced_frames(unplaced).into_iter().collect();
         warnings.extend(several_events(&used_events));
         return Ok(RecordedSamples { samples, plain: Some(plain), warnings });
     }

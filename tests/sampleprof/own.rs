@@ -184,7 +184,7 @@ fn new_names_keep_contexts_and_checksums() {
     let workspace = workspace();
     workspace.write("names", "inner core\nouter core\nmoved gone\n");
     let contexts = "[main:1 @ inner]:100:10\n 1: 90 leaf:9\n !CFGChecksum: 7\n !Attributes: 3\n[main:1 @ outer]:50:5\n 1: 50\n \
-                    !CFGChecksum: 7\n[main:1 @ outer:2 @ leaf]:40:5\n 1: 40\n !CFGChecksum: 4\n[main]:7:1\n 1: 7\n \
+                    !CFGChecksum: 7\n !Attributes: 3\n[main:1 @ outer:2 @ leaf]:40:5\n 1: 40\n !CFGChecksum: 4\n[main]:7:1\n 1: 7\n \
                     !CFGChecksum: 5\n";
     workspace.write("contexts.prof", contexts);
     workspace.run("profbridge merge --strict contexts.prof -r names --text -o out.prof");
@@ -197,11 +197,11 @@ fn new_names_keep_contexts_and_checksums() {
     // Inlined callees of one place that have the same name now, but other code.
     let nested = "main:30:1\n 1: inner:10\n  1: 10\n  !CFGChecksum: 3\n 1: outer:20\n  1: 20\n  !CFGChecksum: 4\n !CFGChecksum: 2\n";
     workspace.write("nested.prof", nested);
-    for options in ["", "--partial"] {
-        let merged = workspace.run(&format!("profbridge merge nested.prof -r names --text {options} -o joined.prof"));
+    for options in ["--text", "--partial"] {
+        let merged = workspace.run(&format!("profbridge merge nested.prof -r names {options} --force -o joined.prof"));
         let warning = "main: the checksum of the control flow graph differs; dropped";
         assert!(text(&merged.stderr).contains(warning), "{merged:?}");
-        let strict = format!("profbridge merge --strict nested.prof -r names --text {options} -o joined.prof");
+        let strict = format!("profbridge merge --strict nested.prof -r names {options} --force -o joined.prof");
         assert!(!workspace.attempt(&strict).status.success(), "{options}");
     }
 }

@@ -161,16 +161,19 @@ fn events_without_a_stack_are_counted() {
 #[test]
 fn inputs_without_the_chosen_events_are_not_used() {
     let folder = Folder::new("other-events");
-    folder.write("w.jfr", unpack("waits-jdk25.jfr.gz")).write("it.collapsed", "a;b 3\n");
-    let messages = folder.ok("merge it.collapsed w.jfr --events execution -o out.collapsed");
+    folder
+        .write("w.jfr", unpack("waits-jdk25.jfr.gz"))
+        .write("s.jfr", unpack("shapes-jdk17.jfr.gz"))
+        .write("it.collapsed", "a;b 3\n");
+    let messages = folder.ok("merge it.collapsed s.jfr --events execution -o out.collapsed");
     for message in
-        ["it.collapsed: the file has no samples to use; skipped", "samples of other event types", "from 1 input"]
+        ["it.collapsed: the file has no samples to use; skipped", "samples of other event types", "from 1 of 2 inputs"]
     {
         assert!(messages.contains(message), "{messages}");
     }
-    let merged = json(&folder, "merge it.collapsed w.jfr --events execution -o out.collapsed --json");
+    let merged = json(&folder, "merge it.collapsed s.jfr --events execution -o out.collapsed --json");
     assert_eq!((&merged["used"], &merged["inputs"][0]["outcome"]), (&1.into(), &"empty".into()), "{merged}");
-    folder.fails(3, "merge it.collapsed w.jfr --events execution -o out.collapsed --min-inputs 2");
+    folder.fails(3, "merge it.collapsed s.jfr --events execution -o out.collapsed --min-inputs 2");
     let messages = folder.ok("merge w.jfr it.collapsed --events lock -o out.pprof");
     let others = messages.lines().find(|line| line.contains("of other event types")).unwrap_or_default();
     assert!(others.contains("dropped ") && others.contains(" samples of other"), "{messages}");
