@@ -215,7 +215,8 @@ fn kind_of(mut lines: Lines, options: &ScriptOptions) -> Result<Option<ScriptKin
 
 /// Returns true for a frame of a call chain, after which its symbol and file can be if other fields are printed.
 fn has_frame(line: &[u8], options: &ScriptOptions) -> bool {
-    parse_hex(trim_start(line)).is_some() || (options.other_fields && place_of(line).is_some())
+    parse_hex(trim_start(line)).is_some()
+        || (options.other_fields && first_branch(line).is_none() && place_of(line).is_some())
 }
 
 /// Returns the frame of an indented line.
