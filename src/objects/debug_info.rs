@@ -641,7 +641,7 @@ mod tests {
         let strings = StringSection::new(Arc::new(stable), 5, 5 + 601 + 4);
         assert_eq!(strings.read(0).expect("it is there"), b"main");
         assert_eq!(strings.read(5).expect("it is there"), long.as_bytes());
-        assert_eq!(strings.read(7).expect("it is there"), long[2..].as_bytes());
+        assert_eq!(strings.read(7).expect("it is there"), &long.as_bytes()[2..]);
         let text = |error: Error| error.to_string();
         for offset in [606, 610, u64::MAX] {
             assert!(text(strings.read(offset).unwrap_err()).contains("a string has no end"), "{offset}");

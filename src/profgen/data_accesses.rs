@@ -4,8 +4,9 @@
 //! them, and where the program's data was mapped.
 
 use super::counters::VtableAccesses;
+use super::mapping_lines::{MappingLine, Patterns};
 use super::program::{Program, ProgramImages};
-use super::script::{Lines, MappingLine, Patterns};
+use super::script::Lines;
 use crate::error::{Error, Result};
 use crate::input::Input;
 use crate::limits::Limits;

@@ -29,6 +29,7 @@ mod functions;
 mod image;
 mod line_profile;
 mod loading;
+mod mapping_lines;
 mod names;
 mod places;
 mod plain;

@@ -5,8 +5,8 @@
 
 use super::counters::EXTERNAL;
 use super::loading::{Loading, MappingFault};
+use super::mapping_lines::MappingLine;
 use super::program::Program;
-use super::script::MappingLine;
 use crate::digits::parse_hex;
 use crate::names::demangled;
 use std::borrow::Cow;

@@ -12,10 +12,11 @@
 
 use super::Counters;
 use super::loading::{Loading, MappingFault};
+use super::mapping_lines::Patterns;
 use super::places::{Place, Places, parse_place};
 use super::plain::{PlainFindings, PlainGatherer};
 use super::program::Program;
-use super::script::{Lines, Patterns, ReadFindings, ScriptOptions};
+use super::script::{Lines, ReadFindings, ScriptOptions};
 use crate::digits::parse_hex;
 use crate::error::Result;
 use crate::input::Input;
