@@ -11,9 +11,9 @@
 //! those of the process.
 
 use super::Counters;
+use super::frame_addresses::{FrameFinder, Place, parse_place};
 use super::loading::{Loading, MappingFault};
 use super::mapping_lines::Patterns;
-use super::places::{Place, Places, parse_place};
 use super::plain::{PlainFindings, PlainGatherer};
 use super::program::Program;
 use super::script::{Lines, ReadFindings, ScriptOptions};
@@ -53,7 +53,7 @@ pub(super) fn read(
     let mut reader = Reader {
         program,
         identity: Loading::new(program, None, false),
-        places: Places::new(program, Loading::new(program, options.process, options.is_kernel)),
+        finder: FrameFinder::new(program, Loading::new(program, options.process, options.is_kernel)),
         gatherer: PlainGatherer::default(),
         read: ReadFindings::default(),
         chain: Vec::new(),
@@ -71,7 +71,7 @@ pub(super) fn read(
         if text.contains("PERF_RECORD_") {
             reader.close(&mut head);
             if let Some(mapping) = patterns.mapping(&lines.line) {
-                reader.places.map(&mapping).map_err(MappingFault::into_error)?;
+                reader.finder.map(&mapping).map_err(MappingFault::into_error)?;
             }
             continue;
         }
@@ -106,21 +106,21 @@ pub(super) fn read(
         }
     }
     reader.close(&mut head);
-    let Reader { gatherer, mut read, places, events, .. } = reader;
+    let Reader { gatherer, mut read, finder, events, .. } = reader;
     if let Some(wanted) = &options.event
         && !events.keys().any(|event| is_event_named(event, wanted))
     {
         return Err(no_event_named(wanted, &events.into_keys().collect::<Vec<_>>()));
     }
     let used_events = events.into_iter().filter(|(_, is_used)| *is_used).map(|(event, _)| event).collect();
-    read.is_mapped = places.is_mapped();
+    read.is_mapped = finder.is_mapped();
     let plain = gatherer.findings;
     let has_samples = plain.all != 0 && plain.all >= read.bad_lines;
     Ok(has_samples.then(|| PlainText {
         counters: gatherer.finish(),
         plain,
         read,
-        unplaced: places.unplaced,
+        unplaced: finder.unplaced,
         used_events,
     }))
 }
@@ -161,7 +161,7 @@ struct Reader<'r, 'p> {
     program: &'r Program<'p>,
     /// For addresses that are link-time addresses already.
     identity: Loading,
-    places: Places<'r, 'p>,
+    finder: FrameFinder<'r, 'p>,
     gatherer: PlainGatherer,
     read: ReadFindings,
     /// The call chain of one sample, with markers.
@@ -188,7 +188,7 @@ impl Reader<'_, '_> {
             return;
         }
         let (marker, address) = match place.address & KERNEL_BIT {
-            0 => (TO_USER, self.places.link_time(place)),
+            0 => (TO_USER, self.finder.link_time(place)),
             _ => (TO_KERNEL, place.address),
         };
         if self.chain.iter().rev().find(|address| **address >= TO_USER) != Some(&marker) {

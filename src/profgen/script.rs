@@ -6,9 +6,9 @@
 use super::call_chain::CallChain;
 use super::contexts::ChainSamples;
 use super::counters::{EXTERNAL, Gatherer, cut_unpaired};
+use super::frame_addresses::{FrameFinder, Place, parse_place};
 use super::loading::{Loading, MappingFault};
 use super::mapping_lines::{MappingLine, Patterns};
-use super::places::{Place, Places, parse_place};
 use super::program::Program;
 use crate::ascii::{trim_end, trim_start};
 use crate::digits::{parse_decimal, parse_hex};
@@ -268,8 +268,8 @@ pub(super) fn read(
         program,
         patterns: Patterns::new()?,
         loading: Loading::new(program, options.process, options.is_kernel),
-        places: (options.other_fields && kind == ScriptKind::BranchesAndChains)
-            .then(|| Places::new(program, Loading::new(program, options.process, options.is_kernel))),
+        finder: (options.other_fields && kind == ScriptKind::BranchesAndChains)
+            .then(|| FrameFinder::new(program, Loading::new(program, options.process, options.is_kernel))),
         gatherer: Gatherer::default(),
         chains: (options.contexts && kind == ScriptKind::BranchesAndChains).then(ChainSamples::default),
         most_frames: options.most_frames,
@@ -305,8 +305,8 @@ pub(super) fn read(
     reader.findings.distinct_chains = distinct as u64;
     reader.findings.is_mapped = reader.loading.is_mapped;
     reader.loading.require_kernel()?;
-    let Reader { gatherer, chains, findings, chain, loading, places, .. } = reader;
-    let unplaced = places.map_or(0, |places| places.unplaced);
+    let Reader { gatherer, chains, findings, chain, loading, finder, .. } = reader;
+    let unplaced = finder.map_or(0, |finder| finder.unplaced);
     let (loaded_at, addresses) = (loading.base(), loading.bases.len());
     Ok(ScriptSamples { gatherer, chains, findings, chain, loaded_at, unplaced, addresses })
 }
@@ -344,7 +344,7 @@ struct Reader<'r, 'p, 'n> {
     patterns: Patterns,
     loading: Loading,
     /// Where the frames of call chains are, if other fields can be printed with them.
-    places: Option<Places<'r, 'p>>,
+    finder: Option<FrameFinder<'r, 'p>>,
     gatherer: Gatherer,
     chains: Option<ChainSamples>,
     most_frames: u32,
@@ -366,8 +366,8 @@ impl Reader<'_, '_, '_> {
             (self.notify)(LineNotice::BadMapping(line));
             return Ok(());
         };
-        if let Some(places) = &mut self.places {
-            places.map(&mapping).map_err(MappingFault::into_error)?;
+        if let Some(finder) = &mut self.finder {
+            finder.map(&mapping).map_err(MappingFault::into_error)?;
         }
         let MappingLine { process, start, offset, path, .. } = mapping;
         (self.notify)(LineNotice::Mapping { path, start });
@@ -405,9 +405,9 @@ impl Reader<'_, '_, '_> {
 
     /// Returns the link-time address of a frame; `Some(None)` for an inlined one, which has the address of the next.
     fn frame(&mut self, line: &[u8]) -> Option<Option<u64>> {
-        match &mut self.places {
+        match &mut self.finder {
             None => parse_hex(trim_start(line)).map(|frame| Some(self.loading.link_time(frame))),
-            Some(places) => place_of(line).map(|place| (!place.is_inlined()).then(|| places.link_time(&place))),
+            Some(finder) => place_of(line).map(|place| (!place.is_inlined()).then(|| finder.link_time(&place))),
         }
     }
 

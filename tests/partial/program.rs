@@ -578,7 +578,7 @@ fn a_profile_in_a_partial_merge_and_in_another_input_is_an_error() {
 }
 
 #[test]
-fn a_partial_merge_keeps_what_its_profile_cannot_store() {
+fn a_partial_merge_keeps_data_that_its_profile_cannot_store() {
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path();
     let vtables = testdata("raw/clang-19-vtables.profraw");

@@ -103,7 +103,7 @@ impl Place<'_> {
 }
 
 /// Finds frames in the program.
-pub(super) struct Places<'r, 'p> {
+pub(super) struct FrameFinder<'r, 'p> {
     program: &'r Program<'p>,
     loading: Loading,
     /// Mapped parts of the program by their start: length and link-time address.
@@ -116,7 +116,7 @@ pub(super) struct Places<'r, 'p> {
     bias: Option<u64>,
 }
 
-impl<'r, 'p> Places<'r, 'p> {
+impl<'r, 'p> FrameFinder<'r, 'p> {
     pub(super) fn new(program: &'r Program<'p>, loading: Loading) -> Self {
         let starts = function_starts(program);
         Self { program, loading, mapped: BTreeMap::new(), starts, unplaced: 0, bias: None }
