@@ -184,9 +184,8 @@ fn add_weighted(sum: &mut u64, mut more: u64, weight: u64) -> bool {
     add_saturating(sum, more) || overflowed
 }
 
-/// Returns the record under its new names as llvm-profdata does it: its context, checksums, attributes and vtables are lost,
-/// and hashes stay
-/// unchanged. Discriminators in the body keep only the bits of `mask`.
+/// Returns the record under its new names as llvm-profdata does it: its context, checksums, attributes and vtables are
+/// lost, and hashes stay unchanged. Discriminators in the body keep only the bits of `mask`.
 pub(super) fn remap(
     record: &FunctionRecord,
     names: &mut Names,

@@ -594,6 +594,31 @@ fn a_partial_merge_keeps_data_that_its_profile_cannot_store() {
 }
 
 #[test]
+fn salvaged_inputs_of_a_partial_merge_are_reported_as_such() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    std::fs::write(folder.join("cut.proftext"), "f\n1\n1\n100\n\ng\n1\n1\n7\n\nh\n1\n").expect("it is written");
+    std::fs::write(folder.join("ok.proftext"), "f\n1\n1\n5\n").expect("it is written");
+    let lenient = ["merge", "--failure-mode=warn", "--json"];
+    let report = |arguments: &[&str]| {
+        let output = profbridge(folder, &[&lenient[..], arguments].concat());
+        let document: serde_json::Value = serde_json::from_slice(&output.stdout).expect("a document");
+        let outcomes: Vec<String> =
+            document["inputs"].as_array().expect("a list").iter().map(|input| input["outcome"].to_string()).collect();
+        (outcomes.join(" "), String::from_utf8(output.stderr).expect("text"))
+    };
+    let one = report(&["--salvage", "cut.proftext", "ok.proftext", "-o", "one.profdata"]);
+    assert_eq!(one.0, r#""salvaged" "used""#);
+    report(&["--partial", "--salvage", "cut.proftext", "ok.proftext", "-o", "part.profdata"]);
+    let parts = report(&["part.profdata", "-o", "parts.profdata"]);
+    assert_eq!(parts.0, one.0);
+    let without = report(&["cut.proftext", "ok.proftext", "-o", "without.profdata"]);
+    assert_eq!(without.0, r#""failed" "used""#);
+    let read = |name: &str| std::fs::read(folder.join(name)).expect("it was written");
+    assert!(read("parts.profdata") == read("one.profdata") && read("without.profdata") != read("one.profdata"));
+}
+
+#[test]
 fn functions_of_a_partial_merge_are_not_renamed() {
     for (end, [first, second]) in
         [(".proftext", ["f1\n1\n1\n5\n", "f1\n1\n1\n50\n"]), (".prof", ["f1:5:1\n 1: 5 f2:3\n", "f1:50:1\n 1: 50\n"])]

@@ -83,7 +83,10 @@ pub(crate) fn report_inputs(
             Ok(Merged { profile: MergedProfile::Empty(_), .. }) => Style::Iprof,
             _ => Style::of(plan, &report.input, failure.is_some()),
         };
-        note_input(document, at, report, style, salvage);
+        note_input(document, at, report, style);
+        if failure.is_none() && report.records > 0 {
+            document.note_salvaged(at);
+        }
         match style {
             Style::Samples => {
                 // The reasons of a failure are printed even if quiet.
@@ -118,12 +121,9 @@ pub(crate) fn report_inputs(
 }
 
 /// Records the outcome of the input at this position.
-fn note_input(document: &mut MergeDocument, at: usize, report: &InputReport, style: Style, salvage: bool) {
+fn note_input(document: &mut MergeDocument, at: usize, report: &InputReport, style: Style) {
     let skips_empty = style != Style::Samples && report.is_empty();
     document.note_outcome(at, if skips_empty { &InputOutcome::Empty } else { &report.outcome });
-    if salvage && report.records > 0 {
-        document.note_salvaged(at);
-    }
     match style {
         Style::Instr => {
             document.warn_of(at, report.warnings.iter().map(ToString::to_string));
@@ -330,12 +330,10 @@ fn print_summary(merged: &Merged, facts: &Facts, settings: &MergeSettings) {
     let reports = &merged.inputs.reports;
     let functions = || facts.functions_in_words();
     let (content, rest) = match &merged.profile {
-        MergedProfile::Instr { .. } | MergedProfile::MemProf { .. } => {
-            (functions(), skipped_instr(reports, settings.options.instr.salvage))
-        }
+        MergedProfile::Instr { .. } | MergedProfile::MemProf { .. } => (functions(), skipped(reports)),
         MergedProfile::SampleProf { .. } => (functions(), String::new()),
         MergedProfile::Stacks { encoded, .. } => (number_of(encoded.stacks, "stack"), String::new()),
-        MergedProfile::Iprof { .. } => (entries(facts), skipped_iprof(reports)),
+        MergedProfile::Iprof { .. } => (entries(facts), skipped(reports)),
         MergedProfile::Recordings { .. } => ("samples".to_string(), String::new()),
         _ => ("no records".to_string(), String::new()),
     };
@@ -354,35 +352,25 @@ fn entries(facts: &Facts) -> String {
     if entries.is_empty() { "no profiles".to_string() } else { entries.join(", ") }
 }
 
-fn skipped(counts: &[(usize, &str)]) -> String {
-    let counts = counts.iter().filter(|(count, _)| *count > 0);
-    let words: Vec<String> = counts.map(|(count, what)| format!("{count} {what}")).collect();
-    if words.is_empty() { String::new() } else { format!(", skipped {}", words.join(" and ")) }
-}
-
-fn skipped_iprof(reports: &[InputReport]) -> String {
-    let count = |is_meant: fn(&&InputReport) -> bool| reports.iter().filter(is_meant).count();
-    skipped(&[
-        (count(|input| input.is_empty()), "empty"),
-        (count(|input| matches!(input.outcome, InputOutcome::Failed(_))), "unreadable"),
-        (count(|input| matches!(input.outcome, InputOutcome::NotAProfile)), "of other formats"),
-    ])
-}
-
-fn skipped_instr(reports: &[InputReport], salvage: bool) -> String {
-    let failed: Vec<(&InputReport, &Error)> = reports
-        .iter()
-        .filter_map(|report| match &report.outcome {
+/// Returns the inputs that are not in the result, in words, and the records of those that are in part.
+fn skipped(reports: &[InputReport]) -> String {
+    let failed = || {
+        reports.iter().filter_map(|report| match &report.outcome {
             InputOutcome::Failed(error) => Some((report, error)),
             _ => None,
         })
-        .collect();
+    };
     let empty = reports.iter().filter(|report| report.is_empty()).count();
-    let salvaged = failed.iter().filter(|(report, _)| salvage && report.records > 0).count();
-    let others = failed.iter().filter(|(_, error)| error.is_kind_conflict()).count();
-    let kept: u64 = failed.iter().map(|(report, _)| report.records).sum();
-    let unreadable = failed.len() - salvaged - others;
-    let mut rest = skipped(&[(empty, "empty"), (unreadable, "unreadable"), (others, "of another kind")]);
+    let foreign = reports.iter().filter(|report| matches!(report.outcome, InputOutcome::NotAProfile)).count();
+    let salvaged = failed().filter(|(report, _)| report.records > 0).count();
+    let others = failed().filter(|(_, error)| error.is_kind_conflict()).count();
+    let kept: u64 = failed().map(|(report, _)| report.records).sum();
+    let unreadable = failed().count() - salvaged - others;
+    let counts =
+        [(empty, "empty"), (unreadable, "unreadable"), (others, "of another kind"), (foreign, "of other formats")];
+    let counts = counts.iter().filter(|(count, _)| *count > 0);
+    let words: Vec<String> = counts.map(|(count, what)| format!("{count} {what}")).collect();
+    let mut rest = if words.is_empty() { String::new() } else { format!(", skipped {}", words.join(" and ")) };
     if salvaged > 0 {
         rest += &format!(", kept {} of {salvaged} damaged", number_of(kept, "record"));
     }

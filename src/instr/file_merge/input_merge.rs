@@ -368,7 +368,9 @@ impl<'m, 't, 'l> InputMerge<'m, 't, 'l> {
         let is_whole = soft_errors.is_empty();
         // A damaged input that is rolled back contributes no records.
         let is_taken_back = self.options.is_all_or_nothing() && read.is_err();
-        if !is_taken_back {
+        if is_taken_back {
+            *records = 0;
+        } else {
             self.merge.add_soft_errors(self.turn.place(), soft_errors);
         }
         self.take_warnings(reader);
@@ -397,6 +399,7 @@ impl<'m, 't, 'l> InputMerge<'m, 't, 'l> {
             && let Err(error) = staged.check(adding, &self.options.read.limits, &mut self.report.records)
         {
             self.take_warnings(&mut staged);
+            self.report.records = 0;
             return Err(error);
         }
         Ok(staged)

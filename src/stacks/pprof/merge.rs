@@ -97,8 +97,8 @@ impl Merger {
         Self { options, ..Self::default() }
     }
 
-    /// Adds a profile, its values multiplied by `weight`; 0 counts as 1. Times become nanoseconds, and sizes bytes. Values beyond 2^63-1 saturate, which the
-    /// report counts.
+    /// Adds a profile, its values multiplied by `weight`; 0 counts as 1. Times become nanoseconds, and sizes bytes.
+    /// Values beyond 2^63-1 saturate, which the report counts.
     ///
     /// # Errors
     ///
