@@ -228,8 +228,6 @@ impl Merged {
         let mut write = WriteOptions::default();
         write.format = target.format(settings.form);
         (write.sparse, write.strict, write.filter) = (settings.sparse, settings.strict, filter);
-        // The inputs selected this version, which cannot store them.
-        write.tolerated = if by_inputs { vec![LossKind::BinaryIds] } else { Vec::new() };
         self.about.require_something(settings.allow_empty)?;
         // Also not if the format dropped all data.
         let facts = facts_of(&profile, &write, &Limits::default(), FactsRequest::default())?;
@@ -237,7 +235,8 @@ impl Merged {
             return Err(Error::nothing_found(format!("there is nothing to write: {lack}")));
         }
         let encoded = families::encode(&profile, &write)?;
-        let losses = encoded.losses.iter().filter(|loss| !write.tolerated.contains(&loss.kind));
+        // Compilers do not use binary ids.
+        let losses = encoded.losses.iter().filter(|loss| loss.kind != LossKind::BinaryIds);
         let lost = losses.map(|loss| format!("dropped {loss}, which the format cannot store"));
         let unused = crossed.findings.iter().filter(|finding| finding.kind.is_loss()).map(Finding::to_string);
         Ok(Written { bytes: encoded.bytes, warnings: unused.chain(lost).collect() })
