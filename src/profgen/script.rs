@@ -480,7 +480,7 @@ fn branch_with_files(word: &[u8]) -> Option<(u64, u64)> {
         let digits = text.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
         let (address, rest) = text.split_at(digits);
         let rest = match rest.first() {
-            Some(b'(') => &rest[memchr::memmem::find(rest, b")")? + 1..],
+            Some(b'(') => &rest[memchr::memchr(b')', rest)? + 1..],
             _ => rest,
         };
         Some((parse_hex(address)?, rest))

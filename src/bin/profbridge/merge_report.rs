@@ -84,7 +84,7 @@ pub(crate) fn report_inputs(
             _ => Style::of(plan, &report.input, failure.is_some()),
         };
         note_input(document, at, report, style);
-        if failure.is_none() && report.records > 0 {
+        if failure.is_none() && is_salvaged(report) {
             document.note_salvaged(at);
         }
         match style {
@@ -352,27 +352,32 @@ fn entries(facts: &Facts) -> String {
     if entries.is_empty() { "no profiles".to_string() } else { entries.join(", ") }
 }
 
+/// Returns true for a damaged input whose valid records are in the result.
+fn is_salvaged(report: &InputReport) -> bool {
+    report.records > 0 && matches!(&report.outcome, InputOutcome::Failed(error) if !error.is_kind_conflict())
+}
+
 /// Returns the inputs that are not in the result, in words, and the records of those that are in part.
 fn skipped(reports: &[InputReport]) -> String {
     let failed = || {
         reports.iter().filter_map(|report| match &report.outcome {
-            InputOutcome::Failed(error) => Some((report, error)),
+            InputOutcome::Failed(error) => Some(error),
             _ => None,
         })
     };
     let empty = reports.iter().filter(|report| report.is_empty()).count();
     let foreign = reports.iter().filter(|report| matches!(report.outcome, InputOutcome::NotAProfile)).count();
-    let salvaged = failed().filter(|(report, _)| report.records > 0).count();
-    let others = failed().filter(|(_, error)| error.is_kind_conflict()).count();
-    let kept: u64 = failed().map(|(report, _)| report.records).sum();
-    let unreadable = failed().count() - salvaged - others;
+    let salvaged = || reports.iter().filter(|report| is_salvaged(report));
+    let others = failed().filter(|error| error.is_kind_conflict()).count();
+    let (damaged, kept) = (salvaged().count(), salvaged().map(|report| report.records).sum::<u64>());
+    let unreadable = failed().count() - damaged - others;
     let counts =
         [(empty, "empty"), (unreadable, "unreadable"), (others, "of another kind"), (foreign, "of other formats")];
     let counts = counts.iter().filter(|(count, _)| *count > 0);
     let words: Vec<String> = counts.map(|(count, what)| format!("{count} {what}")).collect();
     let mut rest = if words.is_empty() { String::new() } else { format!(", skipped {}", words.join(" and ")) };
-    if salvaged > 0 {
-        rest += &format!(", kept {} of {salvaged} damaged", number_of(kept, "record"));
+    if damaged > 0 {
+        rest += &format!(", kept {} of {damaged} damaged", number_of(kept, "record"));
     }
     rest
 }
