@@ -312,7 +312,7 @@ pub struct StackMergeOptions {
     /// Keep the stacks before the fault of an unreadable input, if the merge continues. A pprof has none. Default:
     /// `false`.
     pub salvage: bool,
-    /// Accept inputs that are all empty. Default: `false`, they are an error.
+    /// Accept inputs of which none has content. Default: `false`, they are an error.
     pub accepts_nothing: bool,
     /// Count a profile twice that occurs in a partial merge and in another input. Default: `false`, an error.
     pub allow_duplicates: bool,
@@ -332,9 +332,10 @@ impl StackMergeOptions {
         let failed = |report: &InputReport| matches!(report.outcome, InputOutcome::Failed(_));
         let failures = sum.inputs.iter().filter(|report| failed(report)).count();
         let fails = match self.failure_mode {
-            FailureMode::Any => failures > 0 || (sum.used() == 0 && !self.accepts_nothing),
-            _ => sum.used() == 0 && (failures > 0 || !self.accepts_nothing),
-        };
+            FailureMode::Any => failures > 0,
+            FailureMode::All => failures > 0 && sum.used() == 0,
+            FailureMode::Warn => false,
+        } || (sum.used() == 0 && !self.accepts_nothing);
         if !fails {
             return Ok(sum);
         }

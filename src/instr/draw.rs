@@ -44,7 +44,9 @@ fn report(title: &str, source: &str, profile: &Profile, symbols: &SymbolTable, b
     profile.functions.iter().flat_map(|function| function.records()).for_each(|record| builder.add_record(record));
     let summary = builder.finish(CUTOFFS);
     let mut report = Report { title: title.to_string(), ..Report::default() };
-    report.facts = facts(source, profile, &summary);
+    // The total of the summary wraps at 2^64, as in LLVM.
+    let total = functions.iter().map(|function| function.total).sum();
+    report.facts = facts(source, profile, &summary, total);
     if let Some(baseline) = baseline {
         let before = self::functions(baseline);
         report.sections.extend(compare_shares(&shares(&functions), &shares(&before), "all counts"));
@@ -61,7 +63,7 @@ fn report(title: &str, source: &str, profile: &Profile, symbols: &SymbolTable, b
     report
 }
 
-fn facts(source: &str, profile: &Profile, summary: &ProfileSummary) -> Vec<(String, String)> {
+fn facts(source: &str, profile: &Profile, summary: &ProfileSummary, total: u128) -> Vec<(String, String)> {
     let counters: usize =
         profile.functions.iter().flat_map(|function| function.records()).map(|record| record.counters.len()).sum();
     let mut facts = vec![
@@ -70,15 +72,15 @@ fn facts(source: &str, profile: &Profile, summary: &ProfileSummary) -> Vec<(Stri
         ("Records".to_string(), group_digits(profile.functions.records_len() as u128)),
         ("Counters".to_string(), group_digits(counters as u128)),
     ];
-    for (label, count) in [
-        ("Total of all counters", summary.total_count),
-        ("Largest function count", summary.max_function_count),
-        ("Largest counter", summary.max_count),
-    ] {
-        facts.push((label.to_string(), group_digits(count.into())));
-    }
     let records = || profile.functions.iter().flat_map(|function| function.records());
     let counted = || records().filter(|record| record.pseudo_count().is_none());
+    for (label, count) in [
+        ("Total of all counters", total),
+        ("Largest function count", summary.max_function_count.into()),
+        ("Largest counter", summary.max_count.into()),
+    ] {
+        facts.push((label.to_string(), group_digits(count)));
+    }
     let never_run = counted().filter(|record| record.max_counter() == 0).count() as u128;
     let at_maximum =
         counted().flat_map(|record| record.counters.iter()).filter(|count| *count >= LARGEST_COUNT).count();

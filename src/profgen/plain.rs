@@ -34,7 +34,7 @@ pub struct PlainFindings {
     pub used: u64,
     /// Samples in the kernel.
     pub in_kernel: u64,
-    /// Samples in other files, and in memory without a file.
+    /// Samples in other files, in the procedure linkage table (PLT), and in memory without a file.
     pub outside: u64,
     /// Samples in the program's code, but not at the start of an instruction.
     pub not_instructions: u64,
@@ -57,7 +57,7 @@ impl PlainFindings {
         )];
         let reasons: Vec<String> = [
             (self.in_kernel, "in the kernel"),
-            (self.outside, "in other programs"),
+            (self.outside, "in other programs or the PLT"),
             (self.not_instructions, "within an instruction"),
             (self.without_function, "in functions without debug info"),
         ]

@@ -761,3 +761,35 @@ fn a_partial_merge_is_recognised_whatever_its_name() {
     let read = |name: &str| std::fs::read(folder.join(name)).expect("it was written");
     assert!(read("found.profdata") == read("expected.profdata"));
 }
+
+#[test]
+fn a_part_of_unreadable_inputs_only_is_merged_like_others() {
+    let iprof = r#"{"version":"1.0.0","types":[{"id":0,"name":"A"}],"methods":[{"id":0,"name":"f","signature":[0,0]}],"callCountProfiles":[{"ctx":"0:0","records":[5]}]}"#;
+    for (end, good, bad) in [
+        ("proftext", "f\n1\n1\n5\n", "f\n1\n1\n"),
+        ("prof", "f:5:1\n 1: 5\n", "f:5:1\n 1 5\n"),
+        ("iprof", iprof, r#"{"version":"1.0.0","types":"#),
+        ("collapsed", "a;b 5\n", "a;b 5\na;b 18446744073709551616000\n"),
+    ] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let folder = folder.path();
+        let [good_file, bad_file] = [("good", good), ("bad", bad)].map(|(name, text)| {
+            let name = format!("{name}.{end}");
+            std::fs::write(folder.join(&name), text).expect("it is written");
+            name
+        });
+        let [one, out, nothing] = ["one", "out", "nothing"].map(|name| format!("{name}.{end}"));
+        refused(folder, &["merge", "--partial", "--failure-mode=all", &bad_file, "-o", "bad.part"]);
+        succeed(folder, &["merge", "--partial", "--failure-mode=warn", &bad_file, "-o", "bad.part"]);
+        succeed(folder, &["merge", "--partial", &good_file, "-o", "good.part"]);
+        refused(folder, &["merge", "bad.part", "good.part", "-o", &out]);
+        succeed(folder, &["merge", "--failure-mode=warn", &bad_file, &good_file, "-o", &one]);
+        let said = profbridge(folder, &["merge", "--failure-mode=warn", "bad.part", "good.part", "-o", &out]);
+        let said = String::from_utf8_lossy(&said.stderr).into_owned();
+        assert!(said.contains(&bad_file), "{end}: {said}");
+        let read = |name: &str| std::fs::read(folder.join(name)).expect("it was written");
+        assert!(read(&one) == read(&out), "{end}");
+        succeed(folder, &["merge", "--failure-mode=warn", "--allow-empty", &bad_file, "-o", &nothing]);
+        refused(folder, &["merge", "--failure-mode=warn", &bad_file, "-o", "none.out"]);
+    }
+}

@@ -239,6 +239,7 @@ fn pictures_are_made_of_every_kind_of_profile() {
     let folder = Folder::new("pictures");
     folder.write("a.jfr", unpack("shapes-jdk17.jfr.gz")).write("b.collapsed", "Shapes.step;Shapes$Circle.area 7\n");
     folder.write("a.proftext", ":ir\nmain\n5\n2\n10\n90\n\nother\n6\n1\n300\n\n");
+    folder.write("large.proftext", ":ir\nmain\n5\n2\n18446744073709551613\n10\n\n");
     folder.write(
         "a.iprof",
         concat!(
@@ -260,6 +261,7 @@ fn pictures_are_made_of_every_kind_of_profile() {
         ("flamegraph a.jfr b.collapsed -o out --baseline b.collapsed", ">a.jfr, b.collapsed against b.collapsed<"),
         ("report a.proftext --title Mine -o out", "<title>Mine</title>"),
         ("report a.proftext -o out", "<dt>Total of all counters</dt><dd>400</dd>"),
+        ("report large.proftext -o out", "<dt>Total of all counters</dt><dd>18,446,744,073,709,551,623</dd>"),
         ("flamegraph a.iprof -o out", "<title>a.B.f(): 5 calls, 100.000 %</title>"),
         ("flamegraph a.jfr --per-thread -o out", "<title>poly; worker [2]: "),
         ("flamegraph a.jfr --merge Shapes.step --reverse -o out", "<title>Shapes.step(Shapes$Shape,int): "),

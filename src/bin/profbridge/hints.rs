@@ -10,7 +10,9 @@ pub(crate) fn hint_text(hint: &Hint) -> Cow<'static, str> {
     Cow::Borrowed(match hint {
         Hint::RecordTime => "record CPU or wall-clock samples, or use --value to treat these values as sample counts",
         Hint::ReadPerfScript => "use --perf-raw to join them",
-        Hint::ChooseValue => "use --sample-type or --weight to choose the value",
+        Hint::ChooseValue => {
+            "merge inputs with the same unit, or choose the value with --sample-type or --weight (of pprof and recordings)"
+        }
         Hint::ChooseSort => "choose one event type with --events, or use --weight count",
         Hint::Check => "run `profbridge check` to list the problems of the file",
         Hint::CheckForMore => "run `profbridge check` for details",

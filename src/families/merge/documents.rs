@@ -40,6 +40,8 @@ pub struct IprofMergeOptions {
     pub failure_mode: FailureMode,
     /// Keep the valid entries of damaged inputs if the merge continues.
     pub salvage: bool,
+    /// Accept inputs of which none has content. Default: `false`, they are an error.
+    pub accepts_nothing: bool,
     /// Inputs that were found in a directory: JSON files that are not iprof are skipped.
     pub found: BTreeSet<PathBuf>,
     /// How LLVM profiles, and LLVM's records in iprof files, are merged.

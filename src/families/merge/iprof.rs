@@ -134,13 +134,17 @@ fn merge_inputs(
 fn finish(state: State, inputs: &[InputReport], options: &IprofMergeOptions) -> Result<IprofMergeReport> {
     options.failure_mode.judge(inputs)?;
     let is_added = |report: &InputReport| matches!(report.outcome, InputOutcome::Used) || report.records > 0;
-    if !inputs.iter().any(is_added) {
+    let has_content = inputs.iter().any(is_added);
+    if !has_content && !options.accepts_nothing {
         let nothing = || Error::nothing_found("there is nothing to merge: every input is empty or not an iprof");
         return Err(driver::inputs_failed(inputs).unwrap_or_else(nothing));
     }
     let bridged = matches!(state.sum, Sum::Parts(_));
     let (document, merged, losses) = match state.sum {
-        Sum::Documents(merger) => {
+        Sum::Documents(mut merger) => {
+            if !has_content {
+                merger.add(&Document::new(), 1)?;
+            }
             let (document, merged) = merger.finish_with_report()?;
             (document, merged, Vec::new())
         }

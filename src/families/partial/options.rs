@@ -28,7 +28,7 @@ impl PartialOptions {
         self.sample.failure_mode = FailureMode::Warn;
         self.iprof.failure_mode = FailureMode::Warn;
         self.stacks.failure_mode = FailureMode::Warn;
-        self.stacks.accepts_nothing = true;
+        (self.iprof.accepts_nothing, self.stacks.accepts_nothing) = (true, true);
     }
 
     /// Bounds on damaged parts.

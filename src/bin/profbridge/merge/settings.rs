@@ -55,7 +55,8 @@ impl MergeArgs {
         options.iprof.to_iprof = self.bridge.to_iprof_options(self.iprof.branch_clash());
         options.stacks.read = self.stacks.read_options();
         (options.stacks.failure_mode, options.stacks.salvage) = (self.failure_mode.into(), self.salvage);
-        options.stacks.accepts_nothing = self.gates.allow_empty;
+        let accepts_nothing = self.gates.allow_empty || self.partial;
+        (options.iprof.accepts_nothing, options.stacks.accepts_nothing) = (accepts_nothing, accepts_nothing);
         options.stacks.allow_duplicates = self.allow_duplicates;
         options.stacks.pprof = self.write_stacks.pprof.merge_options();
         let write = &mut settings.write;
