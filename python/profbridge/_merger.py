@@ -100,6 +100,8 @@ class Merger:
     def merge(self, later: Merger) -> Merger:
         """Add the inputs of another merger after those of this one.
 
+        An input that is in both mergers is an error unless ``allow_duplicates`` is set.
+
         Parameters
         ----------
         later : Merger

@@ -71,6 +71,7 @@ fn hint_text(hint: &Hint) -> String {
     match hint {
         Hint::ChooseFamily => "set family=\"iprof\" or family=\"instr\", the family of the result".to_string(),
         Hint::AllowEmpty => "pass allow_empty=True to write it anyway".to_string(),
+        Hint::AcceptWeights => "pass any_value=True to to_iprof() to treat the values as sample counts".to_string(),
         hint => hint.to_string(),
     }
 }

@@ -19,7 +19,7 @@ use profbridge::instr::memory_profiles;
 use profbridge::instr::{Loss, refuse_losses};
 use profbridge::memprof::report::{MemoryReport, ReportOptions, contexts, function_name};
 use profbridge::memprof::yaml::{self, Comments, EmptySites};
-use profbridge::memprof::{self, Hotness};
+use profbridge::memprof::{self, Hotness, MergedMemory};
 use profbridge::{Error, ErrorKind, Result};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -29,7 +29,7 @@ use std::sync::Arc;
 
 /// A merged memory profile, the toolchain for which it is written, its inputs and warnings.
 pub(crate) struct Merged {
-    profile: memprof::MemoryProfile,
+    memory: MergedMemory,
     target: Target,
     about: About,
 }
@@ -37,7 +37,7 @@ pub(crate) struct Merged {
 /// A merged memory profile that crosses processes.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct State {
-    profile: memprof::MemoryProfile,
+    memory: MergedMemory,
     target: TargetState,
     about: About,
 }
@@ -54,23 +54,23 @@ pub(crate) fn merge(inputs: &[Input], settings: &MergeSettings, watch: &Watch) -
     let mut options = settings.instr(&target)?;
     options.cancel = watch.cancel();
     let merged = merge_memory_files(inputs, &options, &mut |done, total| watch.progress(done, total));
-    let (profile, report) = merged.map_err(|error| match error.kind() {
+    let (memory, report) = merged.map_err(|error| match error.kind() {
         ErrorKind::InputsFailed { .. } => {
             std::error::Error::source(&error).and_then(|first| first.downcast_ref().cloned()).unwrap_or(error)
         }
         _ => error,
     })?;
-    let facts = settings.check(|wanted| Ok(facts_of_memory(&profile, wanted).of_inputs(report.used())))?;
+    let facts = settings.check(|wanted| Ok(facts_of_memory(&memory.profile, wanted).of_inputs(report.used())))?;
     let mut warnings = warnings_of(&report.inputs);
     warnings.extend(report.memprof_losses.iter().map(|loss| format!("dropped {loss}")));
     let about = About::new(&report.inputs, &facts, warnings);
-    Ok(Merged { profile, target, about })
+    Ok(Merged { memory, target, about })
 }
 
 /// A borrowed [`State`].
 #[derive(Serialize)]
 struct StateRef<'a> {
-    profile: &'a memprof::MemoryProfile,
+    memory: &'a MergedMemory,
     target: TargetState,
     about: &'a About,
 }
@@ -80,7 +80,7 @@ struct StateRef<'a> {
 /// Two profiles are equal if they are written as the same bytes.
 #[pyclass(frozen, module = "profbridge", name = "MemoryProfile")]
 pub(crate) struct MemoryProfile {
-    profile: Arc<memprof::MemoryProfile>,
+    memory: Arc<MergedMemory>,
     target: Target,
     about: About,
 }
@@ -93,12 +93,12 @@ impl MemoryProfile {
     /// A warning that Python turns into an error.
     pub(crate) fn of(py: Python<'_>, merged: Merged) -> PyResult<Self> {
         warn(py, &merged.about.warnings)?;
-        Ok(Self { profile: Arc::new(merged.profile), target: merged.target, about: merged.about })
+        Ok(Self { memory: Arc::new(merged.memory), target: merged.target, about: merged.about })
     }
 
     /// Returns the profile of another process.
     pub(crate) fn of_state(state: State) -> Self {
-        Self { profile: Arc::new(state.profile), target: state.target.target(), about: state.about }
+        Self { memory: Arc::new(state.memory), target: state.target.target(), about: state.about }
     }
 
     /// Returns the profile as a file without losses.
@@ -113,8 +113,9 @@ impl MemoryProfile {
             Some(_) => asked_target(target).or_raise(py)?.unwrap_or(self.target),
             None => self.target,
         };
-        let profile = self.profile.clone();
-        let encoded = detached::run(py, None, move |_| memory_profiles::encode_indexed(&profile, &target))?;
+        let memory = self.memory.clone();
+        let encode = move |_: Watch| memory_profiles::encode_indexed(MergedMemory::clone(&memory), &target);
+        let encoded = detached::run(py, None, encode)?;
         let encoded = encoded.or_raise(py)?;
         if strict {
             refuse_losses(&encoded.losses).or_raise(py)?;
@@ -125,10 +126,10 @@ impl MemoryProfile {
     }
 
     fn yaml(&self, py: Python<'_>) -> PyResult<Vec<u8>> {
-        let profile = self.profile.clone();
+        let memory = self.memory.clone();
         let written = detached::run(py, None, move |_| {
             let mut text = Vec::new();
-            let written = yaml::write(&profile, Comments::None, EmptySites::Printed, &mut text);
+            let written = yaml::write(&memory.profile, Comments::None, EmptySites::Printed, &mut text);
             written.map(|()| text).map_err(|source| Error::io("cannot write", source))
         })?;
         written.or_raise(py)
@@ -143,7 +144,7 @@ impl MemoryProfile {
 
     /// The number of functions that allocate memory or call such functions.
     fn __len__(&self) -> usize {
-        self.profile.records().len()
+        self.memory.profile.records().len()
     }
 
     /// One row per function that allocates memory.
@@ -158,7 +159,7 @@ impl MemoryProfile {
     ///     ``bytes``, ``allocations`` : uint64
     ///         The sums over the call stacks that end in the function.
     fn functions(&self, py: Python<'_>) -> PyResult<Table> {
-        let profile = self.profile.clone();
+        let profile = self.memory.profile.clone();
         detached::run(py, None, move |_| functions(&profile))?.map_err(internal)
     }
 
@@ -180,7 +181,7 @@ impl MemoryProfile {
     ///     ``stack`` : list of str
     ///         The frames as ``function:line:column``, innermost first. Lines count from the start of the function.
     fn allocations(&self, py: Python<'_>) -> PyResult<Table> {
-        let profile = self.profile.clone();
+        let profile = self.memory.profile.clone();
         detached::run(py, None, move |_| allocations(&profile))?.map_err(internal)
     }
 
@@ -199,7 +200,7 @@ impl MemoryProfile {
     fn summary<'py>(&self, py: Python<'py>, topn: usize) -> PyResult<Bound<'py, PyAny>> {
         let mut options = ReportOptions::default();
         options.topn = topn;
-        to_python(py, &MemoryReport::new(&self.profile, &options))
+        to_python(py, &MemoryReport::new(&self.memory.profile, &options))
     }
 
     /// The inputs with their outcomes, and the number of functions of the result; see :class:`profbridge.MergeReport`.
@@ -227,7 +228,7 @@ impl MemoryProfile {
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py, Arguments<'py>>> {
         let target = TargetState::of(&self.target);
-        reduce(py, Self::FAMILY, &StateRef { profile: &self.profile, target, about: &self.about })
+        reduce(py, Self::FAMILY, &StateRef { memory: &self.memory, target, about: &self.about })
     }
 
     /// The profile as a file.
@@ -296,7 +297,7 @@ impl MemoryProfile {
     }
 
     fn __repr__(&self) -> String {
-        format!("<profbridge.MemoryProfile of {} functions>", self.profile.records().len())
+        format!("<profbridge.MemoryProfile of {} functions>", self.memory.profile.records().len())
     }
 }
 

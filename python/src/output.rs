@@ -3,7 +3,7 @@
 use crate::detached;
 use crate::error::OrRaise;
 use profbridge::families::{OutputForm, Written, require_earlier_output};
-use profbridge::input::Family;
+use profbridge::input::{Family, output};
 use profbridge::{Error, Hint, Result};
 use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
@@ -35,11 +35,32 @@ pub(crate) fn form(
 ///
 /// The errors of the file system; usage for an existing file of another kind.
 pub(crate) fn replace(py: Python<'_>, path: PathBuf, bytes: Vec<u8>, family: Family, force: bool) -> PyResult<()> {
+    replace_with(py, path, family, force, move |path| output::replace_by_name(path, &bytes))
+}
+
+/// Like [`replace`], but writes the bytes as they are.
+pub(crate) fn replace_encoded(
+    py: Python<'_>,
+    path: PathBuf,
+    bytes: Vec<u8>,
+    family: Family,
+    force: bool,
+) -> PyResult<()> {
+    replace_with(py, path, family, force, move |path| output::replace(path, &bytes))
+}
+
+fn replace_with(
+    py: Python<'_>,
+    path: PathBuf,
+    family: Family,
+    force: bool,
+    write: impl FnOnce(&Path) -> Result<()> + Send + 'static,
+) -> PyResult<()> {
     let written = detached::run(py, None, move |_| {
         if !force {
             require_earlier_output(&path, Written::Profile(family), Hint::ReplaceFile)?;
         }
-        profbridge::input::output::replace_by_name(&path, &bytes)
+        write(&path)
     })?;
     written.or_raise(py)
 }

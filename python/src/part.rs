@@ -23,6 +23,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 const NAME_THE_FAMILY: &str = "a file that is not a profile was read as an instrumentation profile; set family=";
 
+/// The names of mergers in messages about inputs that would count twice.
+const OTHER_MERGER: &str = "the other merger";
+const THIS_MERGER: &str = "this merger";
+
 /// The files of a directory that are profiles, or the path itself.
 #[pyfunction]
 pub(crate) fn files_of(py: Python<'_>, path: AnyPath) -> PyResult<Vec<PathBuf>> {
@@ -36,7 +40,7 @@ pub(crate) fn files_of(py: Python<'_>, path: AnyPath) -> PyResult<Vec<PathBuf>> 
 pub(crate) struct Part {
     settings: MergeSettings,
     sum: Mutex<Option<Partial>>,
-    /// The inputs that were added directly. The inputs of a pickled merger are unknown.
+    /// The inputs. Those of a pickled merger count as files, although some may be from a partial merge.
     duplicates: Mutex<Duplicates>,
 }
 
@@ -123,12 +127,10 @@ impl Part {
         {
             return Err(usage(py, format!("the mergers have different targets: {one} and {other}")));
         }
-        let inputs = py.detach(|| later.duplicates().clone());
         let copy = py.detach(|| later.sum().clone());
-        match copy {
-            Some(later) => py.detach(|| self.join(later, inputs)).or_raise(py),
-            None => Ok(()),
-        }
+        let Some(later) = copy else { return Ok(()) };
+        let inputs = Duplicates::of(OTHER_MERGER.as_ref(), true, later.inputs());
+        py.detach(|| self.join(later, inputs)).or_raise(py)
     }
 
     /// Adds the inputs of a partial merge, which is an input itself or the state of a pickled merger. Returns the
@@ -141,8 +143,8 @@ impl Part {
         })?;
         let restored = restored.or_raise(py)?;
         let kept = kept_settings(py, &restored)?;
-        let inputs =
-            if is_input { Duplicates::of(UNNAMED.as_ref(), true, restored.inputs()) } else { Duplicates::default() };
+        let name = if is_input { UNNAMED } else { THIS_MERGER };
+        let inputs = Duplicates::of(name.as_ref(), is_input, restored.inputs());
         py.detach(|| self.join(restored, inputs)).or_raise(py)?;
         Ok(kept)
     }

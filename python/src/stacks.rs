@@ -12,23 +12,20 @@ use crate::text::{to_python, warn};
 use arrow_array::builder::{LargeListBuilder, LargeStringBuilder};
 use arrow_array::types::UInt64Type;
 use arrow_schema::ArrowError;
-use profbridge::bridge::stacks::{SampleOptions, iprof_from_stacks};
 use profbridge::call_chains::statistics;
-use profbridge::call_chains::{FrameId, Selection, StackTable, Unit};
-use profbridge::compression::Compression;
+use profbridge::call_chains::{FrameId, Selection, StackTable};
 use profbridge::families::plan::StackOutput;
-use profbridge::families::stack_files::{
-    StackMergeOptions, StackSum, are_pprof, facts_of, merge_pprof, merge_tables, unit_of,
-};
+use profbridge::families::stack_files::{StackMergeOptions, StackSum, are_pprof, facts_of, merge_pprof, merge_tables};
+use profbridge::families::stack_output::{StackWriteOptions, encode_pprof, encode_table};
 use profbridge::families::{Facts, FailedMerge, OutputForm};
 use profbridge::input::{Family, Input};
 use profbridge::iprof::Document;
-use profbridge::stacks::collapsed::{CollapsedOptions, write_collapsed};
 use profbridge::stacks::pprof;
-use profbridge::{Error, Limits, Result, iprof};
+use profbridge::{Error, Limits, Result};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde::{Deserialize, Serialize};
+use std::path::Path;
 use std::sync::Arc;
 
 /// Merged stacks, their inputs and warnings.
@@ -172,15 +169,17 @@ impl Stacks {
     /// Returns the profile as a file, with the default event types of a recording.
     pub(crate) fn exact_bytes(&self, py: Python<'_>) -> PyResult<Vec<u8>> {
         let merged = self.merged.clone();
-        detached::run(py, None, move |_| encode(&merged, StackOutput::Pprof, false))?
-            .map(|(bytes, _)| bytes)
-            .or_raise(py)
+        let uncompressed = Path::new("stacks.pb");
+        let encode = move |_: Watch| encode(&merged, uncompressed, &write_options(StackOutput::Pprof));
+        detached::run(py, None, encode)?.map(|(bytes, _)| bytes).or_raise(py)
     }
 
-    fn encode(&self, py: Python<'_>, format: StackOutput, compressed: bool, allow_empty: bool) -> PyResult<Vec<u8>> {
+    /// Encodes the stacks for a file of this name, and warns of losses.
+    fn encode(&self, py: Python<'_>, format: StackOutput, output: &Path, allow_empty: bool) -> PyResult<Vec<u8>> {
         self.merged.about.require_something(allow_empty).or_raise(py)?;
-        let merged = self.merged.clone();
-        let (bytes, losses) = detached::run(py, None, move |_| encode(&merged, format, compressed))?.or_raise(py)?;
+        let (merged, output) = (self.merged.clone(), output.to_path_buf());
+        let encode = move |_: Watch| encode(&merged, &output, &write_options(format));
+        let (bytes, losses) = detached::run(py, None, encode)?.or_raise(py)?;
         warn(py, &losses)?;
         Ok(bytes)
     }
@@ -301,7 +300,7 @@ impl Stacks {
     #[pyo3(signature = (*, format="collapsed", allow_empty=false))]
     fn to_bytes<'py>(&self, py: Python<'py>, format: &str, allow_empty: bool) -> PyResult<Bound<'py, PyBytes>> {
         let format = format_of(format).or_raise(py)?;
-        let bytes = self.encode(py, format, format == StackOutput::Pprof, allow_empty)?;
+        let bytes = self.encode(py, format, Path::new(""), allow_empty)?;
         Ok(PyBytes::new(py, &bytes))
     }
 
@@ -339,13 +338,9 @@ impl Stacks {
                 form.and_then(StackOutput::of_form).unwrap_or(StackOutput::Collapsed)
             }
         };
-        // Only the extension shows whether a pprof file is uncompressed.
-        let is_plain = path.extension().is_some_and(|extension| extension == "pb");
-        let is_pprof =
-            format == StackOutput::Pprof && !is_plain && Compression::of_output(&path).or_raise(py)?.is_none();
-        let bytes = self.encode(py, format, is_pprof, allow_empty)?;
+        let bytes = self.encode(py, format, &path, allow_empty)?;
         let family = if format == StackOutput::Iprof { Family::Iprof } else { Family::Stacks };
-        crate::output::replace(py, path, bytes, family, force)
+        crate::output::replace_encoded(py, path, bytes, family, force)
     }
 
     fn __repr__(&self) -> String {
@@ -362,94 +357,29 @@ fn format_of(word: &str) -> Result<StackOutput> {
     }
 }
 
-fn encode(merged: &Merged, format: StackOutput, compressed: bool) -> Result<(Vec<u8>, Vec<String>)> {
-    let (bytes, losses) = match (format, &merged.pprof) {
-        (StackOutput::Pprof, Some(profile)) => (write_pprof(profile)?, Vec::new()),
-        (StackOutput::Pprof, None) => {
-            let (selected, mut losses) = selected(merged);
-            let (profile, lost) = pprof::from_table(&selected);
-            losses.extend(lost.words());
-            (write_pprof(&profile)?, losses)
-        }
-        (StackOutput::Iprof, _) => {
-            let (document, losses) = to_iprof(merged, false)?;
-            (iprof::Writer::new(&iprof::WriteOptions::default()).to_bytes(&document), losses)
-        }
-        (StackOutput::Collapsed, _) => collapsed(merged)?,
+/// Encodes the stacks for a file of this name, which selects the compression, and returns the losses.
+fn encode(merged: &Merged, output: &Path, options: &StackWriteOptions) -> Result<(Vec<u8>, Vec<String>)> {
+    let encoded = match (options.format, &merged.pprof) {
+        (StackOutput::Pprof, Some(profile)) => encode_pprof(profile.clone(), options, output)?,
+        _ => encode_table(merged.table.clone(), options, output)?,
     };
-    if !compressed {
-        return Ok((bytes, losses));
-    }
-    let bytes = Compression::Gzip.compress(&bytes).map_err(|source| Error::io("cannot compress", source))?;
-    Ok((bytes, losses))
+    Ok((encoded.bytes, encoded.losses))
 }
 
-/// Returns the default samples, and the losses.
-fn selected(merged: &Merged) -> (StackTable, Vec<String>) {
-    let (selected, left_out) = merged.table.select(&Selection::default());
-    let mut losses = pprof_losses(merged);
-    for (count, words) in [
-        (left_out.other_sources, "samples of other event types"),
-        (left_out.truncated, "samples with truncated stacks"),
-        (left_out.other_threads, "samples of other threads"),
-    ] {
-        if count > 0 {
-            losses.push(format!("dropped {count} {words}"));
-        }
-    }
-    (selected, losses)
-}
-
-fn pprof_losses(merged: &Merged) -> Vec<String> {
-    let has_pprof = merged.table.observed.sources.iter().any(|source| source.starts_with(pprof::FORMAT));
-    let loss = "dropped start lines, source files, addresses and mappings of pprof profiles";
-    has_pprof.then(|| loss.to_string()).into_iter().collect()
-}
-
-fn collapsed(merged: &Merged) -> Result<(Vec<u8>, Vec<String>)> {
-    let (selected, mut losses) = selected(merged);
-    let unit = unit_of(&selected)?;
-    if !matches!(unit, Unit::Hits | Unit::Millionths) {
-        losses.push(format!("values are in {}, but collapsed stacks do not store the unit", unit.word()));
-    }
-    let mut options = CollapsedOptions::default();
-    (options.descriptors, options.bcis) = (true, true);
-    let (text, joined) = write_collapsed(&selected, &options);
-    if joined > 0 {
-        losses.push(format!("merged {joined} stacks with others that differ only in data that is not written"));
-    }
-    Ok((text.into_bytes(), losses))
+/// Returns the options for a format, with the defaults of the program.
+fn write_options(format: StackOutput) -> StackWriteOptions {
+    let mut options = StackWriteOptions::new(format);
+    (options.collapsed.descriptors, options.collapsed.bcis) = (true, true);
+    options
 }
 
 /// Makes an iprof, whose samples measure time. With `any_value`, other values become sample counts.
 fn to_iprof(merged: &Merged, any_value: bool) -> Result<(Document, Vec<String>)> {
-    if !any_value {
-        require_time(&merged.table)?;
-    }
-    let mut losses = pprof_losses(merged);
-    let (document, report) = iprof_from_stacks(&merged.table, &SampleOptions::default());
-    losses.extend(report.losses());
-    Ok((document, losses))
-}
-
-/// Rejects values that do not measure time.
-fn require_time(table: &StackTable) -> Result<()> {
-    let (selected, _) = table.select(&Selection::default());
-    let event_types = selected.hits_by_source();
-    let weighed =
-        event_types.iter().map(|(source, _)| *source).find(|source| !source.is_timed() && !source.counts_calls());
-    let what = match (weighed, unit_of(&selected)?) {
-        (None, Unit::Hits) => return Ok(()),
-        (None, unit) => unit.word().to_string(),
-        (Some(source), unit) => format!("{} of {}", unit.word(), source.word()),
-    };
-    let error = Error::usage(format!("iprof samples measure time, but the input counts {what}"));
-    Err(error.with_hint("pass any_value=True to to_iprof() to treat the values as sample counts"))
-}
-
-/// Sorts the stacks by weight like the program, the heaviest first.
-fn write_pprof(profile: &pprof::Profile) -> Result<Vec<u8>> {
-    pprof::write(&pprof::heaviest(profile, profile.samples.len())?)
+    let mut options = write_options(StackOutput::Iprof);
+    options.accept_weights = any_value;
+    let mut encoded = encode_table(merged.table.clone(), &options, Path::new(""))?;
+    let losses = std::mem::take(&mut encoded.losses);
+    Ok((encoded.into_iprof().unwrap_or_default(), losses))
 }
 
 fn functions(table: &StackTable) -> std::result::Result<Table, ArrowError> {

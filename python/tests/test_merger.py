@@ -8,6 +8,7 @@ import subprocess
 import sys
 import warnings
 from pathlib import Path
+from typing import Any
 
 import profbridge
 from support import PACKAGE, TESTDATA, TestCase, merged_by_program, program, raw_dumps
@@ -59,7 +60,9 @@ class SameForEveryTree(TestCase):
         for _ in range(4):
             cuts = sorted(chance.choices(range(len(inputs) + 1), k=chance.randrange(5)))
             runs = [inputs[start:end] for start, end in zip([0, *cuts], [*cuts, len(inputs)])]
-            mergers = [profbridge.Merger(**{**SETTINGS, **settings}).add_all(run) for run in runs]
+            # Some inputs occur twice.
+            in_parts = {**SETTINGS, **settings, "allow_duplicates": True}
+            mergers = [profbridge.Merger(**in_parts).add_all(run) for run in runs]
             merger = joined(mergers, chance)
             self.assertEqual(len(merger), len(inputs))
             finished = merger.finish()
@@ -189,9 +192,37 @@ class Parts(TestCase):
             self.assertEqual(profbridge.Merger(allow_duplicates=True).add_all(inputs).finish().to_bytes(), whole)
         with self.assertRaises(profbridge.UsageError):
             profbridge.Merger.from_bytes(part.read_bytes()).add(paths[0])
+
+    def test_an_input_of_two_mergers_is_an_error(self) -> None:
+        path = self.folder / "a.proftext"
+        path.write_text(":ir\nmain\n1\n1\n5\n")
+
+        def merger(**settings: Any) -> profbridge.Merger:
+            return profbridge.Merger(**settings).add(path)
+
+        def pickled(merger: profbridge.Merger) -> profbridge.Merger:
+            return pickle.loads(pickle.dumps(merger))
+
+        for one, other in [
+            (merger(), merger()),
+            (pickled(merger()), merger()),
+            (merger(), pickled(merger())),
+            (pickled(merger()), pickled(merger())),
+        ]:
+            with self.assertRaisesRegex(profbridge.UsageError, "the other merger and .* both contain a.proftext"):
+                one.merge(other)
+            self.assertEqual(one.finish().find("main")[0].counters.to_pylist(), [5])
+        with self.assertRaisesRegex(profbridge.UsageError, "both contain a.proftext"):
+            profbridge.Merger().merge(merger()).add(path)
         # Two runs of a program may write the same bytes.
-        twice = profbridge.Merger().add(paths[0]).merge(profbridge.Merger().add(paths[0]))
-        self.assertEqual(twice.finish().find("main")[0].counters.to_pylist()[0], 10)
+        same = self.folder / "b.proftext"
+        same.write_bytes(path.read_bytes())
+        for twice in [
+            merger().add(path),
+            merger().merge(profbridge.Merger().add(same)),
+            merger(allow_duplicates=True).merge(merger()),
+        ]:
+            self.assertEqual(twice.finish().find("main")[0].counters.to_pylist(), [10])
 
     def test_parts_of_every_family_are_inputs_everywhere(self) -> None:
         files = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import pickle
 
 import profbridge
 from support import TESTDATA, TestCase
@@ -60,3 +61,34 @@ class Writing(TestCase):
             merged.to_bytes(target="llvm-14")
         with self.assertRaises(profbridge.UsageError):
             profbridge.merge([MEMORY], function="main")
+
+    def test_one_memory_profile_stays_as_it_is(self) -> None:
+        path = TESTDATA / "memprof" / "clang-22-two-dumps.v2.profdata"
+        profile = profbridge.read(path)
+        self.assertEqual(profile.to_bytes(), path.read_bytes())
+        self.assertEqual(pickle.loads(pickle.dumps(profile)).to_bytes(), path.read_bytes())
+
+    def test_fields_that_are_not_written_are_losses(self) -> None:
+        profile = profbridge.merge([TESTDATA / "memprof" / "clang-19-plain.v1.profdata"], target="llvm-22")
+        with self.assertWarnsRegex(profbridge.ProfileWarning, "dropped 23 fields of the memory profile"):
+            profile.to_bytes()
+        with self.assertRaisesRegex(profbridge.LossError, "23 fields of the memory profile"):
+            profile.write(self.folder / "m.profdata", strict=True)
+
+    def test_stacks_keep_their_unit(self) -> None:
+        path = self.folder / "heap.collapsed"
+        with self.assertWarnsRegex(profbridge.ProfileWarning, "dropped further values"):
+            profbridge.read(TESTDATA / "pprof" / "heap.pprof").write(path)
+        self.assertTrue(path.read_text().startswith("# unit: bytes\n"))
+        self.assertEqual(profbridge.read(path).summary()["unit"], "bytes")
+
+    def test_extensions_select_the_compression_of_stacks(self) -> None:
+        stacks = profbridge.read(b"main;f 3\nmain;g 4\n")
+        for name in ["a.collapsed", "a.pprof", "a.pb", "a.pb.gz", "a.collapsed.gz"]:
+            stacks.write(self.folder / name)
+        plain = (self.folder / "a.pb").read_bytes()
+        for name in ["a.pprof", "a.pb.gz"]:
+            self.assertEqual(gzip.decompress((self.folder / name).read_bytes()), plain)
+        self.assertEqual(gzip.decompress(stacks.to_bytes(format="pprof")), plain)
+        text = (self.folder / "a.collapsed").read_bytes()
+        self.assertEqual(gzip.decompress((self.folder / "a.collapsed.gz").read_bytes()), text)

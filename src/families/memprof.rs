@@ -81,7 +81,7 @@ pub fn merge_memory_files(
     inputs: &[WeightedInput],
     options: &MergeOptions,
     progress: OnProgress<'_>,
-) -> Result<(MemoryProfile, MergeReport)> {
+) -> Result<(MergedMemory, MergeReport)> {
     let (memory, mut report) = match inputs.iter().any(Input::is_partial) {
         true => finish_memory(&merge_partially(inputs, options, progress)?, options)?,
         false => merge_memory(inputs, options, progress)?,
@@ -91,15 +91,15 @@ pub fn merge_memory_files(
     let mut memory = match memory {
         Some(memory) => {
             report.memprof_losses = memory.losses();
-            memory.profile
+            memory
         }
-        None if are_empty => MemoryProfile::default(),
+        None if are_empty => MergedMemory::default(),
         None => return Err(Error::usage("the inputs have no memory profile")),
     };
-    memory.sort_records();
+    memory.profile.sort_records();
     for function in report.profile.functions.iter() {
         let name = memprof::canonical_name(function.name());
-        memory.names.entry(memprof::guid(name)).or_insert_with(|| name.to_vec());
+        memory.profile.names.entry(memprof::guid(name)).or_insert_with(|| name.to_vec());
     }
     Ok((memory, report))
 }

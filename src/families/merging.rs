@@ -167,12 +167,12 @@ fn finish_instr(
 }
 
 fn merge_memory(inputs: &[Input], settings: &MergeSettings, progress: OnProgress<'_>) -> Result<Merged, MergeFailure> {
-    let (profile, mut report) = merge_memory_files(inputs, &settings.options.instr, progress)?;
+    let (memory, mut report) = merge_memory_files(inputs, &settings.options.instr, progress)?;
     let dropped_functions = report.profile.functions.len();
     let shares_nothing = report.memory_shares_nothing;
     let unconverted = std::mem::take(&mut report.memprof_losses);
     let inputs = MergedInputs::take(&mut report);
-    let profile = MergedProfile::MemProf { profile, dropped_functions };
+    let profile = MergedProfile::MemProf { profile: memory.profile, dropped_functions };
     Ok(Merged { shares_nothing, unconverted, ..Merged::new(profile, inputs) })
 }
 

@@ -14,7 +14,6 @@ mod files;
 #[doc(hidden)]
 pub mod fit;
 #[doc(hidden)]
-#[doc(hidden)]
 pub mod inputs;
 mod instr;
 mod iprof;
@@ -37,7 +36,8 @@ mod sampleprof;
 mod settings;
 #[doc(hidden)]
 pub mod stack_files;
-mod stack_output;
+#[doc(hidden)]
+pub mod stack_output;
 pub mod stacks;
 mod table;
 #[doc(hidden)]

@@ -111,6 +111,15 @@ impl EncodedStacks {
         matches!(self.content, Written::Iprof(_))
     }
 
+    /// Returns the iprof, if this is one.
+    #[doc(hidden)]
+    pub fn into_iprof(self) -> Option<Document> {
+        match self.content {
+            Written::Iprof(document) => Some(*document),
+            _ => None,
+        }
+    }
+
     /// Returns the facts about the stacks.
     ///
     /// # Errors
@@ -153,7 +162,27 @@ impl EncodedStacks {
     }
 }
 
-/// The output of an encoder.
+/// Encodes a table of stacks for an output file, whose extension selects the compression.
+///
+/// # Errors
+///
+/// Usage for values that the format cannot store.
+#[doc(hidden)]
+pub fn encode_table(table: StackTable, options: &StackWriteOptions, output: &Path) -> Result<EncodedStacks> {
+    StackEncoder { options, output, is_partial: false }.table(table)
+}
+
+/// Encodes a merged pprof profile for an output file, whose extension selects the compression.
+///
+/// # Errors
+///
+/// The errors of the writer of pprof.
+#[doc(hidden)]
+pub fn encode_pprof(profile: pprof::Profile, options: &StackWriteOptions, output: &Path) -> Result<EncodedStacks> {
+    StackEncoder { options, output, is_partial: false }.merged_pprof(profile, Vec::new())
+}
+
+/// Encodes stacks for an output file.
 pub(super) struct StackEncoder<'a> {
     pub(super) options: &'a StackWriteOptions,
     pub(super) output: &'a Path,

@@ -156,7 +156,7 @@ impl MemoryProfile {
                 .with_hint("write it as an indexed profile for LLVM 15 or later, or with memprof::yaml::write"));
         };
         let target = Target::of_release(release, TargetSource::Option);
-        let encoded = memory_profiles::encode_indexed(self, &target)?;
+        let encoded = memory_profiles::encode_indexed(self.clone().into(), &target)?;
         output::replace(&output::as_path(path.as_ref()), &encoded.bytes)?;
         Ok(Saved { losses: encoded.losses, stopped: encoded.stopped })
     }

@@ -117,16 +117,15 @@ impl MemProfOptions {
 ///
 /// A usage error for a release that does not read memory profiles, which are read since LLVM 15; too large if a size does
 /// not fit its field.
-pub fn encode_indexed(profile: &MemoryProfile, target: &Target) -> Result<Encoded> {
+pub fn encode_indexed(memory: MergedMemory, target: &Target) -> Result<Encoded> {
     if written_versions(target.release).is_none() {
         return Err(Error::usage(format!("{} does not support memory profiles", target.release))
             .with_hint("target LLVM 15 or later"));
     }
-    let options = MemProfOptions::default().choose(profile, target.release, Compat::Profbridge)?;
-    let section = section(indexed::write(profile, &options)?, target.release);
+    let (section, losses) = MemProfOptions::default().encode(memory, target.release, Compat::Profbridge)?;
     let whole = Profile { kind: ProfileKind::MEMPROF, memprof: Some(section), ..Profile::default() };
     let mut encoded = whole.to_bytes(target.indexed_format())?;
-    encoded.losses.extend(indexed::losses(profile, &options));
+    encoded.losses.extend(losses);
     Ok(encoded)
 }
 

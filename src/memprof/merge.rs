@@ -59,7 +59,8 @@ struct Places {
 }
 
 /// A merged memory profile.
-#[derive(Debug)]
+#[derive(Debug, Clone, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[doc(hidden)]
 #[non_exhaustive]
 pub struct MergedMemory {
@@ -71,6 +72,12 @@ pub struct MergedMemory {
     pub stored: Schema,
     /// Sums that reached the maximum of their field.
     pub(crate) saturated: u64,
+}
+
+impl From<MemoryProfile> for MergedMemory {
+    fn from(profile: MemoryProfile) -> Self {
+        Self { profile, ..Self::default() }
+    }
 }
 
 impl MergedMemory {

@@ -17,7 +17,7 @@ use super::binary::{
     BodyReader, NEXT_VERSION, NameForm, VERSION, add_body, check_depth, insert_hash, read_cut, read_header, read_index,
     read_names, read_string, read_summary, read_u32,
 };
-use super::options::{ReadOptions, name_index};
+use super::options::{ReadOptions, SECTION_TABLE, name_index};
 use super::profile::{SampleProfile, StatedKind};
 use super::record::{Frame, FunctionRecord, LineLocation, NameId, RecordTable};
 use super::search_trees::read_search_trees;
@@ -653,7 +653,7 @@ fn read_table(file: &[u8], options: &ReadOptions) -> Result<Header> {
     let mut cursor = Cursor::new(file, 0, Endian::Little, "header");
     let versions = if options.reads_104() { &[VERSION, NEXT_VERSION][..] } else { &[VERSION] };
     read_header(&mut cursor, EXT_BINARY_MAGIC, versions)?;
-    cursor.enter("header table");
+    cursor.enter(SECTION_TABLE);
     let count = cursor.u64("number of sections")?;
     if count > cursor.left() / 32 {
         return Err(cursor.place(Error::truncated("table of sections", count.saturating_mul(32), cursor.left())));

@@ -3,7 +3,7 @@
 use super::files::open_input;
 use super::merge_report::{FailedMerge, FileMergeOptions, InputReports, MergeReport};
 use super::merger::Merger;
-use super::options::is_text_fault;
+use super::options::{is_fatal_truncation, is_text_fault};
 use super::partial_files::{finish_partial, has_partial, merge_partially};
 use super::profile::SampleProfile;
 use super::reader;
@@ -98,7 +98,9 @@ impl Merge for FileMerge<'_> {
             return Err(ErrorKind::EmptyProfile.into());
         }
         if let Err(error) = &read {
-            state.merger.learn_failed(profile.stated);
+            if compat.is_llvm() {
+                state.merger.learn_failed(profile.stated);
+            }
             if self.is_fatal(error) {
                 return self.end(state, place, read);
             }
@@ -131,7 +133,11 @@ impl FileMerge<'_> {
     /// to report every unreadable one, unless an input is of another kind.
     fn is_fatal(&self, error: &Error) -> bool {
         let any = self.options.failure_mode == FailureMode::Any;
-        if self.options.compat.is_llvm() { any || is_text_fault(error) } else { any && error.is_kind_conflict() }
+        if self.options.compat.is_llvm() {
+            any || is_text_fault(error) || is_fatal_truncation(error)
+        } else {
+            any && error.is_kind_conflict()
+        }
     }
 
     /// Ends the merge with the error of an input.

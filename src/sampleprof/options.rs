@@ -484,6 +484,18 @@ pub fn is_text_fault(error: &Error) -> bool {
     error.line().is_some() && error.llvm_detail().is_some()
 }
 
+/// Returns true if a binary profile, or an extensible one before its sections, is truncated. llvm-profdata ends then,
+/// whatever the failure mode. It reads truncated sections as if they were complete.
+pub(super) fn is_fatal_truncation(error: &Error) -> bool {
+    let is_of = |encoding: Encoding| error.format().is_some_and(|format| format == encoding.to_string());
+    let is_before_sections = || matches!(error.section(), Some("header" | SECTION_TABLE));
+    matches!(error.kind(), ErrorKind::Truncated { .. })
+        && (is_of(Encoding::Binary) || (is_of(Encoding::ExtBinary) && is_before_sections()))
+}
+
+/// The name of the section table of extensible binary profiles in errors.
+pub(super) const SECTION_TABLE: &str = "header table";
+
 /// The error for counts of one line location whose sum is too large.
 pub(super) fn counter_overflow() -> Error {
     Error::malformed("the sum of the counts of one line location exceeds 2^64 - 1").with_llvm_detail("Counter overflow")

@@ -310,10 +310,7 @@ impl PartialSamples {
         let mut merger = Merger::of_names(&options, self.names.clone());
         let mut progress = vec![Progress::default(); self.sums.len()];
         for (number, contribution) in self.contributions.iter().enumerate() {
-            let Some(visits) = &contribution.visits else {
-                merger.learn_failed(contribution.stated);
-                continue;
-            };
+            let Some(visits) = &contribution.visits else { continue };
             merger.begin(contribution.stated).map_err(|error| (number, error))?;
             let on_fault = &mut |title: &[u8], fault| on_fault(number, title, fault);
             self.visit(&mut merger, &mut progress, contribution, visits, on_fault);

@@ -134,5 +134,5 @@ pub fn convert_memory(input: &Path) -> Result<()> {
     (options.threads, options.read) = (ONE, read_options(input));
     let (memory, report) = merge_memory_files(&[WeightedInput::new(input)], &options, &mut |_, _| {})?;
     report.verdict(&options)?;
-    write_yaml_file(&memory, &out(input))
+    write_yaml_file(&memory.profile, &out(input))
 }

@@ -191,3 +191,20 @@ fn sums_at_the_maximum_of_their_field_are_losses() {
     let (_, errors, _) = profbridge(&["merge", &at("in.yaml"), &at("in.yaml"), "-o", &at("twice.yaml")]);
     assert!(!errors.contains("maximum"), "{errors}");
 }
+
+#[test]
+fn fields_that_are_not_written_by_default_are_losses() {
+    let temporary = tempfile::tempdir().unwrap();
+    let at = |name: &str| temporary.path().join(name).to_str().unwrap().to_string();
+    let input = file(&folder().join("clang-19-plain"), "v1.profdata").to_str().unwrap().to_string();
+    let merge =
+        |options: &[&str]| profbridge(&[&["merge", "--for", "llvm-22", &input, "-o", &at("out")], options].concat());
+    let (_, errors, code) = merge(&[]);
+    assert!(errors.contains("dropped 23 fields of the memory profile, which are not written by default"), "{errors}");
+    assert_eq!(code, Some(0));
+    let (_, errors, code) = merge(&["--strict"]);
+    assert!(errors.contains("some data cannot be converted: 23 fields of the memory profile"), "{errors}");
+    assert_eq!(code, Some(1));
+    let (_, errors, code) = merge(&["--strict", "--memprof-full-schema"]);
+    assert_eq!((errors.contains("dropped"), code), (false, Some(0)), "{errors}");
+}

@@ -176,6 +176,33 @@ fn a_size_limit_fails_as_there() {
 }
 
 #[test]
+fn a_truncated_binary_profile_fails_as_there() {
+    let tool = "llvm-profdata-22";
+    if !available("truncated binary sample profiles", &[tool]) {
+        return;
+    }
+    let workspace = Workspace::with(&[]);
+    symlink(env!("CARGO_BIN_EXE_profbridge"), workspace.path("llvm-profdata")).unwrap();
+    workspace.write("good.prof", "foo:10:1\n 1: 10\n 2: 3 bar:2\n");
+    for encoding in ["--binary", "--extbinary"] {
+        workspace.run(&format!("{tool} merge --sample {encoding} good.prof -o whole"));
+        let whole = workspace.bytes("whole");
+        // The tool reads truncated sections as if they were complete, so cut the extensible binary in its table.
+        let end = if encoding == "--binary" { whole.len() } else { 200 };
+        for len in (9..end).step_by(5) {
+            fs::write(workspace.path("cut"), &whole[..len]).unwrap();
+            for inputs in ["good.prof cut", "cut good.prof"] {
+                let line = format!("merge --sample --failure-mode=warn --text {inputs} -o");
+                let [real, ours] =
+                    [tool, "./llvm-profdata"].map(|tool| workspace.attempt(&format!("{tool} {line} out")));
+                assert_eq!(real.status.code(), ours.status.code(), "{encoding}, {len} bytes: {ours:?}");
+                assert_eq!(real.stderr, ours.stderr, "{encoding}, {len} bytes");
+            }
+        }
+    }
+}
+
+#[test]
 fn hidden_summary_options_change_thresholds() {
     let workspace = Workspace::with(&[]);
     symlink(env!("CARGO_BIN_EXE_profbridge"), workspace.path("llvm-profdata")).unwrap();

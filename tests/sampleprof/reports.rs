@@ -148,3 +148,35 @@ fn merge_has_json() {
     let refused = workspace.attempt("profbridge merge --json old.prof -o -");
     assert!(text(&refused.stderr).contains("standard output is already used for the profile"), "{refused:?}");
 }
+
+#[test]
+fn a_rejected_input_does_not_change_the_kind_of_the_result() {
+    let workspace = workspace();
+    // The sum of one line location overflows.
+    let overflow = " 1: 18446744073709551610\n";
+    workspace.write("context.prof", "[main:1 @ foo]:10:1\n 1: 10\n[foo]:5:1\n 1: 5\n");
+    workspace.write("plain.prof", "foo:10:1\n 1: 10\n");
+    workspace.write("probe.prof", "foo:10:1\n 1: 10\n !CFGChecksum: 7\n");
+    workspace.write("bad-plain.prof", &format!("bar:1:1\n{overflow}bar:1:1\n 1: 10\n"));
+    workspace.write("bad-context.prof", &format!("[a:1 @ bar]:1:1\n{overflow}[a:1 @ bar]:1:1\n 1: 10\n"));
+    for (good, bad) in [
+        ("context.prof", "bad-plain.prof"),
+        ("probe.prof", "bad-plain.prof"),
+        ("plain.prof", "bad-context.prof"),
+        ("probe.prof", "bad-context.prof"),
+    ] {
+        for form in ["text", "extbinary"] {
+            let merged = |inputs: &str| {
+                let line = format!("profbridge merge --failure-mode=all --sample-format {form} {inputs} -o out.prof");
+                assert!(workspace.attempt(&line).status.success(), "{line}");
+                workspace.bytes("out.prof")
+            };
+            let alone = merged(good);
+            assert!(merged(&format!("{good} {bad}")) == alone, "{good} {bad} {form}");
+            assert!(merged(&format!("{bad} {good}")) == alone, "{bad} {good} {form}");
+            let line = format!("profbridge merge --failure-mode=all --partial {good} {bad} -o part.prof");
+            assert!(workspace.attempt(&line).status.success(), "{line}");
+            assert!(merged("part.prof") == alone, "a part of {good} {bad} {form}");
+        }
+    }
+}

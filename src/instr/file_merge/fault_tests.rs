@@ -101,7 +101,7 @@ fn merge_memory(inputs: &[WeightedInput], out: &Path) -> Result<()> {
             return Err(error);
         }
     }
-    write_yaml_file(&memory, out)
+    write_yaml_file(&memory.profile, out)
 }
 
 fn stack_options() -> StackMergeOptions {
