@@ -92,7 +92,7 @@ def collect(
     context = _context(spark)
     files = _list(spark, paths)
     if not files:
-        raise UsageError(f"no file: {paths}", kind="usage")
+        raise UsageError(f"no file with content: {paths}", kind="usage")
     wanted = 2 * context.defaultParallelism if partitions is None else partitions
     # The failure mode applies at the end, because Spark would only repeat a task that raises.
     # Different tasks may read files with the same bytes.

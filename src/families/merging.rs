@@ -99,7 +99,33 @@ fn target(inputs: &[Input], settings: &MergeSettings) -> ResolvedTarget {
 }
 
 fn merge_instr(inputs: &[Input], settings: &MergeSettings, progress: OnProgress<'_>) -> Result<Merged, MergeFailure> {
-    let target = target(inputs, settings);
+    let chosen = target(inputs, settings);
+    let merged = merge_instr_for(inputs, settings, chosen.clone(), &mut *progress)?;
+    match target_of_used(inputs, &merged, &chosen) {
+        Some(of_used) if of_used.target != chosen.target => merge_instr_for(inputs, settings, of_used, progress),
+        _ => Ok(merged),
+    }
+}
+
+/// Returns the target that the used inputs select, if some inputs failed and the inputs select the target. Failed inputs
+/// say nothing about the compiler of the result.
+fn target_of_used(inputs: &[Input], merged: &Merged, chosen: &ResolvedTarget) -> Option<ResolvedTarget> {
+    let reports = &merged.inputs.reports;
+    let is_left_out = |report: &InputReport| matches!(report.outcome, InputOutcome::Failed(_)) && report.records == 0;
+    let is_selected = chosen.target.source == TargetSource::Inputs && reports.len() == inputs.len();
+    if !is_selected || !reports.iter().any(is_left_out) || reports.iter().all(is_left_out) {
+        return None;
+    }
+    let used = inputs.iter().zip(reports).filter(|(_, report)| !is_left_out(report)).map(|(input, _)| input);
+    Some(ResolvedTarget::of_inputs(&Evidence::look(used, Compat::Profbridge)))
+}
+
+fn merge_instr_for(
+    inputs: &[Input],
+    settings: &MergeSettings,
+    target: ResolvedTarget,
+    progress: OnProgress<'_>,
+) -> Result<Merged, MergeFailure> {
     let options = MergeOptions { release: target.target.release, ..settings.options.instr.clone() };
     let (mut report, part) = match &settings.partial {
         Some(applied) => {

@@ -117,6 +117,7 @@ impl MemProfOptions {
 ///
 /// A usage error for a release that does not read memory profiles, which are read since LLVM 15; too large if a size does
 /// not fit its field.
+#[doc(hidden)]
 pub fn encode_indexed(memory: MergedMemory, target: &Target) -> Result<Encoded> {
     if written_versions(target.release).is_none() {
         return Err(Error::usage(format!("{} does not support memory profiles", target.release))

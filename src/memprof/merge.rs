@@ -61,15 +61,14 @@ struct Places {
 /// A merged memory profile.
 #[derive(Debug, Clone, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[doc(hidden)]
 #[non_exhaustive]
 pub struct MergedMemory {
     /// The merged profile.
     pub profile: MemoryProfile,
     /// The section, if it is the only input.
-    pub carried: Option<MemProfSection>,
+    pub(crate) carried: Option<MemProfSection>,
     /// Fields that at least one indexed input has.
-    pub stored: Schema,
+    pub(crate) stored: Schema,
     /// Sums that reached the maximum of their field.
     pub(crate) saturated: u64,
 }

@@ -590,3 +590,25 @@ fn options_for_stacks_are_refused_where_something_else_is_shown_or_drawn() {
     }
     done(&folder, "report a.proftext -o x.html");
 }
+
+#[test]
+fn an_input_that_fails_does_not_choose_the_target() {
+    let folder = Folder::new();
+    fs::write(folder.path("a.proftext"), ":ir\nmain\n1\n1\n5\n").unwrap();
+    done(&folder, "merge a.proftext -o old.profdata --for llvm-13");
+    done(&folder, "merge a.proftext -o new.profdata --for llvm-19");
+    let new = fs::read(folder.path("new.profdata")).unwrap();
+    fs::write(folder.path("bad.profdata"), &new[..new.len() - 40]).unwrap();
+    done(&folder, "merge old.profdata -o alone.profdata");
+    let alone = fs::read(folder.path("alone.profdata")).unwrap();
+    for inputs in ["old.profdata bad.profdata", "bad.profdata old.profdata"] {
+        let said = done(&folder, &format!("merge --failure-mode=warn {inputs} -o x.profdata"));
+        assert!(said.contains("warning: bad.profdata"), "{said}");
+        assert!(fs::read(folder.path("x.profdata")).unwrap() == alone, "{inputs}");
+        done(&folder, &format!("merge --partial --failure-mode=warn {inputs} -o part.profdata"));
+        done(&folder, "merge --failure-mode=warn part.profdata -o y.profdata");
+        assert!(fs::read(folder.path("y.profdata")).unwrap() == alone, "a part of {inputs}");
+    }
+    done(&folder, "merge old.profdata new.profdata -o newest.profdata");
+    assert!(fs::read(folder.path("newest.profdata")).unwrap() != alone);
+}

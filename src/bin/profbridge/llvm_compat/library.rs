@@ -45,8 +45,8 @@ fn parse(line: &'static str) -> LibraryOption {
     let takes = match kind {
         "int" => LibraryOptionValue::Plain(OptionValue::Signed(32)),
         "long" => LibraryOptionValue::Plain(OptionValue::Signed(64)),
-        "uint" => LibraryOptionValue::Plain(OptionValue::Unsigned(32)),
-        "ulong" => LibraryOptionValue::Plain(OptionValue::Unsigned(64)),
+        "uint" => LibraryOptionValue::Plain(OptionValue::Unsigned("uint")),
+        "ulong" => LibraryOptionValue::Plain(OptionValue::Unsigned("ulong")),
         "number" => LibraryOptionValue::Plain(OptionValue::Float),
         "text" => LibraryOptionValue::Plain(OptionValue::Text),
         words => {

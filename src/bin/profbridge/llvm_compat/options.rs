@@ -14,8 +14,8 @@ pub(crate) enum OptionValue {
     Action(Action),
     /// Any text.
     Text,
-    /// An unsigned integer with this number of bits.
-    Unsigned(u32),
+    /// An unsigned integer, and the word for it in errors: `uint` has 32 bits, others have 64.
+    Unsigned(&'static str),
     /// A signed integer with this number of bits.
     Signed(u32),
     /// A decimal fraction.
@@ -88,10 +88,14 @@ pub(super) const fn text(name: &'static str, value: &'static str, help: &'static
     row(name, OptionValue::Text, value, help)
 }
 pub(super) const fn uint(name: &'static str, help: &'static str) -> OptionSpec {
-    row(name, OptionValue::Unsigned(32), "uint", help)
+    row(name, OptionValue::Unsigned("uint"), "uint", help)
 }
 pub(super) const fn ulong(name: &'static str, help: &'static str) -> OptionSpec {
-    row(name, OptionValue::Unsigned(64), "ulong", help)
+    row(name, OptionValue::Unsigned("ulong"), "ulong", help)
+}
+/// An option whose type is `ulong` in the help and `ullong` in errors.
+pub(super) const fn ullong(name: &'static str, help: &'static str) -> OptionSpec {
+    row(name, OptionValue::Unsigned("ullong"), "ulong", help)
 }
 pub(super) const fn choice(name: &'static str, words: &'static [&'static str], help: &'static str) -> OptionSpec {
     row(name, OptionValue::Choice(words), "value", help)
@@ -276,8 +280,8 @@ pub(super) static OVERLAP: Command = Command {
         H,
         PRINT_OPTIONS,
         O,
-        ulong("similarity-cutoff", "Details of functions less alike, per million (sample profiles)"),
-        ulong("value-cutoff", "Details of functions whose largest counter is at least this"),
+        ullong("similarity-cutoff", "Details of functions less alike, per million (sample profiles)"),
+        ullong("value-cutoff", "Details of functions whose largest counter is at least this"),
         FUNCTION,
         PRINT_ALL_OPTIONS,
         HELP_HIDDEN,

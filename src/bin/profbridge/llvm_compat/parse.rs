@@ -292,8 +292,9 @@ fn fault_of(takes: &OptionValue, value: &[u8]) -> Option<String> {
         OptionValue::Switch if boolean(value).is_none() => {
             Some(format!("'{shown}' is invalid value for boolean argument! Try 0 or 1"))
         }
-        OptionValue::Unsigned(32) if unsigned(value).is_none_or(|n| n > u64::from(u32::MAX)) => invalid("uint"),
-        OptionValue::Unsigned(_) if unsigned(value).is_none() => invalid("ulong"),
+        OptionValue::Unsigned(word) if unsigned(value).is_none_or(|n| *word == "uint" && u32::try_from(n).is_err()) => {
+            invalid(word)
+        }
         OptionValue::Signed(bits) if signed(value).is_none_or(|n| *bits == 32 && i32::try_from(n).is_err()) => {
             invalid(if *bits == 32 { "integer" } else { "long" })
         }
