@@ -75,6 +75,10 @@ class Writing(TestCase):
         with self.assertRaisesRegex(profbridge.LossError, "23 fields of the memory profile"):
             profile.write(self.folder / "m.profdata", strict=True)
 
+    def test_a_recording_with_other_events_only_has_a_warning(self) -> None:
+        with self.assertWarnsRegex(profbridge.ProfileWarning, "only others: .*allocation"):
+            profbridge.read(TESTDATA / "java" / "waits-jdk17.jfr.gz")
+
     def test_stacks_keep_their_unit(self) -> None:
         path = self.folder / "heap.collapsed"
         with self.assertWarnsRegex(profbridge.ProfileWarning, "dropped further values"):
