@@ -132,19 +132,11 @@ pub(crate) fn of_pprof(
 pub(crate) fn of_tables(sum: StackSum<StackTable>, settings: &MergeSettings) -> Result<Merged> {
     let facts = facts(&sum.sum, sum.used(), settings)?;
     let mut warnings: Vec<String> = sum.warnings().iter().map(ToString::to_string).collect();
-    warnings.extend(only_other_events(&sum.sum));
-    Ok(Merged { table: sum.sum, pprof: None, about: About::new(&sum.inputs, &facts, warnings) })
-}
-
-/// Returns a warning about stacks that all have event types beyond the main one, so that none is counted or written.
-fn only_other_events(table: &StackTable) -> Option<String> {
-    let (selected, _) = table.select(&Selection::default());
-    let others = table.hits_by_source();
-    if !selected.is_empty() || others.is_empty() {
-        return None;
+    if sum.sum.is_empty() {
+        // The notes name the events that the inputs have instead.
+        warnings.extend(statistics(&sum.sum).notes);
     }
-    let others: Vec<String> = others.iter().map(|(source, hits)| format!("{hits} {}", source.word())).collect();
-    Some(format!("the inputs have no samples of the main event type, only others: {}", others.join(", ")))
+    Ok(Merged { table: sum.sum, pprof: None, about: About::new(&sum.inputs, &facts, warnings) })
 }
 
 fn facts(table: &StackTable, used: usize, settings: &MergeSettings) -> Result<Facts> {

@@ -76,7 +76,7 @@ class Writing(TestCase):
             profile.write(self.folder / "m.profdata", strict=True)
 
     def test_a_recording_with_other_events_only_has_a_warning(self) -> None:
-        with self.assertWarnsRegex(profbridge.ProfileWarning, "only others: .*allocation"):
+        with self.assertWarnsRegex(profbridge.ProfileWarning, "other event types: .*allocation"):
             profbridge.read(TESTDATA / "java" / "waits-jdk17.jfr.gz")
 
     def test_stacks_keep_their_unit(self) -> None:
