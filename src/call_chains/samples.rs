@@ -234,6 +234,9 @@ pub struct ReadStats {
     pub(crate) simple_names: bool,
     /// Whether the source marks how frames ran. Otherwise, native and compiled are guesses from the names of functions.
     pub(crate) marks_frames: bool,
+    /// Whether the source has copies of stacks that were not unwound.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub(crate) lacks_unwinding: bool,
 }
 
 impl ReadStats {
@@ -244,6 +247,7 @@ impl ReadStats {
         }
         self.simple_names |= other.simple_names;
         self.marks_frames |= other.marks_frames;
+        self.lacks_unwinding |= other.lacks_unwinding;
         for (source, unit) in &other.units {
             self.add_unit(*source, *unit);
         }

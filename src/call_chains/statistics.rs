@@ -5,7 +5,7 @@
 
 use super::chains::CallChain;
 use super::samples::{SampleSource, Unit, Weight};
-use super::table::{Certainty, FrameKind, Function, FunctionId, Sample, StackTable, ThreadId};
+use super::table::{Certainty, FrameId, FrameKind, Function, FunctionId, Sample, StackTable, ThreadId};
 use crate::digits::{column_width, number_of};
 use serde::{Serialize, Serializer};
 use std::collections::{BTreeMap, BTreeSet};
@@ -277,6 +277,12 @@ fn is_error_frame(name: &str, is_java: bool) -> bool {
     }
 }
 
+/// Whether any stack has a frame that was not inlined, and its caller.
+fn has_callers(table: &StackTable) -> bool {
+    let is_call = |frame: &FrameId| table.frame(*frame).kind != FrameKind::Inlined;
+    table.samples().any(|sample| table.frames(sample.key.stack).filter(is_call).nth(1).is_some())
+}
+
 /// Notes with a number from the samples.
 fn measured(table: &StackTable, total: u128) -> Vec<String> {
     let hits = |test: &dyn Fn(&Sample) -> bool| -> u128 {
@@ -323,16 +329,20 @@ fn measured(table: &StackTable, total: u128) -> Vec<String> {
             && sample.key.source == SampleSource::Unknown
     });
     // Nor do profilers of allocations.
-    if walks_frames && table.unit() == Some(Unit::Hits) && percent(single, total) >= BROKEN_STACKS {
+    let observed = &table.observed;
+    let may_be_broken = walks_frames && !observed.lacks_unwinding && table.unit() == Some(Unit::Hits);
+    if may_be_broken && percent(single, total) >= BROKEN_STACKS {
         add(
             single,
             match table.has_java() {
+                _ if !has_callers(table) => {
+                    "have only one frame, probably because call chains were not recorded (perf record -g)"
+                }
                 true => "have only one frame, probably because frame pointers are missing (-XX:+PreserveFramePointer)",
                 false => "have only one frame, probably because frame pointers are missing (-fno-omit-frame-pointer)",
             },
         );
     }
-    let observed = &table.observed;
     for (count, what, words) in [
         (observed.samples_without_stack, "sample", "without a stack, not counted"),
         (observed.samples_out_of_time, "sample", "outside the requested time range, including events"),

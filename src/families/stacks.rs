@@ -139,6 +139,11 @@ fn check_table(input: &Input, format: &'static str, limits: Limits) -> FileCheck
                 let message = "the profile has no samples".to_string();
                 findings.push(finding(Level::Warning, format!("{format}.no-samples"), message));
             }
+            if table.observed.samples_without_stack > 0 {
+                let samples = number_of(table.observed.samples_without_stack, "sample");
+                let message = format!("{samples} without a stack, not counted");
+                findings.push(finding(Level::Info, format!("{format}.no-stack"), message));
+            }
             let counts = check_functions(&table, format, &mut findings);
             FileCheck { distribution: Some(counts), ..check(format, findings, None) }
         }

@@ -129,7 +129,8 @@ impl Format {
                 });
             }
             Self::OtherText => {
-                "the file is text, but not a profile: expected a function hash on the line after a function name"
+                "the file is text, but not a profile: LLVM text has a function hash on the line after a function name, \
+                 and output of `perf script` has the fields comm, tid, ip and sym"
             }
             Self::OtherJson => "the file is JSON, but not an iprof",
             Self::Unknown => "pass a profile; its first bytes identify the format",

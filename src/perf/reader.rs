@@ -96,7 +96,8 @@ pub(crate) fn is_recording(bytes: &[u8]) -> bool {
 ///
 /// # Errors
 ///
-/// Bad magic, bad header, truncated, for a header that cannot be read; unsupported for version 1; limit exceeded; the
+/// Bad magic, bad header, truncated, for a header that cannot be read; unsupported for version 1, and for the file `data` of
+/// `perf record --threads` if it has no samples; limit exceeded; the
 /// errors of `visit` and of the stream.
 pub(crate) fn read_recording(
     open: &Open<'_>,
@@ -150,7 +151,18 @@ pub(crate) fn read_recording(
         let Recording { features, attributes, counts, .. } = &mut recording;
         counts.stopped = sections.read_features(features, attributes).err().map(|error| error.to_string());
     }
+    if recording.features.is_directory && recording.counts.samples.iter().all(|count| *count == 0) {
+        return Err(samples_elsewhere());
+    }
     Ok(recording)
+}
+
+/// Returns the error for the file `data` in the directory that `perf record --threads` writes.
+fn samples_elsewhere() -> Error {
+    let what = "a recording whose samples are in the other files of its directory (perf record --threads)".to_string();
+    Error::new(ErrorKind::Unsupported { what }).with_hint(
+        "pass the output of `perf script -i DIRECTORY`, which reads all files, or record without this option",
+    )
 }
 
 struct Reader<'r> {

@@ -102,6 +102,18 @@ fn every_form_has_the_same_events_in_order_of_time() {
 }
 
 #[test]
+fn a_recording_whose_samples_are_in_other_files_is_refused() {
+    let mut of_threads = Writer::new(Endian::Little, vec![EventSpec::new("cycles:u", PLAIN, 11)]);
+    of_threads.command(7, 1, "sh", true);
+    of_threads.is_directory = true;
+    let error = read(&of_threads.file()).unwrap_err();
+    assert!(error.to_string().contains("perf record --threads"), "{error}");
+    of_threads.sample(0, &SampleSpec { pid: 7, time: 5, ip: 0x1100, period: 1, ..SampleSpec::default() });
+    let (_, recording) = read(&of_threads.file()).unwrap();
+    assert!(recording.features.is_directory);
+}
+
+#[test]
 fn a_truncated_recording_has_the_events_before_its_end() {
     for bytes in [writer(Endian::Little, 8).file(), writer(Endian::Little, 8).pipe()] {
         let whole = read(&bytes).unwrap().0.len();

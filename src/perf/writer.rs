@@ -39,6 +39,8 @@ pub(crate) struct SampleSpec {
 pub(crate) struct Writer {
     pub(crate) endian: Endian,
     pub(crate) events: Vec<EventSpec>,
+    /// Whether it is the file `data` of `perf record --threads`.
+    pub(crate) is_directory: bool,
     records: Vec<Vec<u8>>,
 }
 
@@ -47,10 +49,11 @@ const HOST: u64 = 3;
 const COMMAND_LINE: u64 = 11;
 const EVENTS: u64 = 12;
 const BUILD_IDS: u64 = 2;
+const DIRECTORY: u64 = 24;
 
 impl Writer {
     pub(crate) fn new(endian: Endian, events: Vec<EventSpec>) -> Self {
-        Self { endian, events, records: Vec::new() }
+        Self { endian, events, is_directory: false, records: Vec::new() }
     }
 
     fn record(&self, kind: u32, misc: u16, write: impl FnOnce(&mut Sink)) -> Vec<u8> {
@@ -204,7 +207,7 @@ impl Writer {
             });
             sink.bytes(&record);
         };
-        vec![
+        let mut features = vec![
             (BUILD_IDS, made(&build_id)),
             (HOST, made(&|sink| Self::text(sink, "h1"))),
             (
@@ -228,7 +231,9 @@ impl Writer {
                     }
                 }),
             ),
-        ]
+        ];
+        features.extend(self.is_directory.then(|| (DIRECTORY, made(&|sink| sink.u64(1)))));
+        features
     }
 
     fn magic(&self) -> u64 {

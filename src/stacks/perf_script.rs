@@ -130,9 +130,11 @@ impl Head {
             let rest = words.get(at + 1..)?;
             let has_event = rest.iter().any(|(_, word)| is_event(word));
             let has_frame = rest.first().is_some_and(|(at, _)| is_place(&line[*at..]));
-            (has_event || has_frame).then_some((at, None))
+            // Without these, only a frame in the next line shows that it is a sample.
+            (has_event || has_frame || is_period_or_nothing(rest)).then_some((at, None))
         })?;
         let mut rest = &words[time + 1..];
+        let is_certain = thread.is_some() || !is_period_or_nothing(rest);
         // An address may have digits only, and no period before it.
         let is_address_of_symbol = |after: &[(usize, &str)]| {
             after.first().is_some_and(|(at, word)| !is_event(word) && !is_place(&line[*at..]))
@@ -153,17 +155,19 @@ impl Head {
         let Some(thread) = thread else {
             let command = line[..words[time].0].trim().to_string();
             let event = event.trim_end_matches(':').to_string();
-            return Some(Self { command, event, frame, is_certain: true });
+            return Some(Self { command, event, frame, is_certain });
         };
         Some(Self::new(line, words[thread], event, frame, true))
     }
 
-    /// Fields from the right to the left, since a command may hold anything.
+    /// Without a time, a thread's short number may look like the address of a frame: `dd    77 [000]    250000 cycles:`.
     fn without_time(line: &str) -> Option<Self> {
-        let (fields, frame) = split_place(line).map_or((line, None), |(fields, frame)| (fields, Some(frame)));
-        if frame.is_none() && line.starts_with(' ') {
-            return None;
-        }
+        let with_frame = split_place(line).and_then(|(fields, frame)| Self::of_fields(line, fields, Some(frame)));
+        with_frame.or_else(|| Self::of_fields(line, line, None).filter(|_| !line.starts_with(' ')))
+    }
+
+    /// Fields from the right to the left, since a command may hold anything.
+    fn of_fields(line: &str, fields: &str, frame: Option<(String, FrameKind)>) -> Option<Self> {
         let mut words: Vec<(usize, &str)> = words(fields).collect();
         let event = words.pop_if(|(_, word)| is_event(word)).map_or("", |(_, event)| event);
         if words.last().is_some_and(|(_, word)| is_number(word)) && thread_before(&words[..words.len() - 1]).is_some() {
@@ -204,6 +208,11 @@ fn thread_before(words: &[(usize, &str)]) -> Option<usize> {
     let at = if is_cpu(words[last].1) { last.checked_sub(1)? } else { last };
     // The process of a sample without one is -1.
     words[at].1.split('/').all(|id| is_number(id.strip_prefix('-').unwrap_or(id))).then_some(at)
+}
+
+/// Whether the words are a period or none at all.
+fn is_period_or_nothing(words: &[(usize, &str)]) -> bool {
+    words.is_empty() || matches!(words, [(_, period)] if is_number(period))
 }
 
 fn is_number(word: &str) -> bool {
@@ -390,6 +399,8 @@ mod tests {
             ("my worker 12024/12025 [001]     250000 cpu-clock: ", "my worker", "cpu-clock"),
             ("prog 12024     250000 ", "prog", ""),
             ("swapper     0     250000 cpu-clock: ", "swapper", "cpu-clock"),
+            ("kdamond.0    77 [000]    1001001 cpu-clock: ", "kdamond.0", "cpu-clock"),
+            ("kdamond.0 77 [000]", "kdamond.0", ""),
         ] {
             let head = Head::parse(line).unwrap_or_else(|| panic!("{line}"));
             assert_eq!(
@@ -407,7 +418,12 @@ mod tests {
         assert_eq!(head.frame, frame("text", FrameKind::Unknown));
         let head = Head::parse("spin  3731.112326: cycles: ").unwrap();
         assert_eq!((head.command.as_str(), head.event.as_str(), head.frame), ("spin", "cycles", None));
-        for line in ["chapter 1.2: of the book", "at 12.30:", "3.5: cycles:"] {
+        for line in ["my worker 30857.628731: ", "my worker 30857.628731:     250000 "] {
+            let head = Head::parse(line).unwrap_or_else(|| panic!("{line}"));
+            assert_eq!((head.command.as_str(), head.event.as_str(), head.frame), ("my worker", "", None), "{line}");
+            assert!(!head.is_certain, "{line}");
+        }
+        for line in ["chapter 1.2: of the book", "at 12.30: we", "3.5: cycles:"] {
             assert_eq!(Head::parse(line), None, "{line}");
         }
     }
@@ -511,6 +527,7 @@ mod tests {
             "swapper     0 [001] 1.1: 1 cycles: \n\nspin 8540 2.5: 1 cycles: \n\t 118e text+0x10 (x)\n",
             &format!("{record}{prog}"),
             "prog 12024 \n\t           1566a update_active.constprop.0\n",
+            "prog 30857.628731: \n\t           1566a update_active.constprop.0\n",
             record,
         ] {
             assert!(is_script(text.as_bytes()), "{text}");

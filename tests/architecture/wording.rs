@@ -6,6 +6,7 @@ use syn::{Attribute, ItemMod, LitStr, Macro, Meta};
 
 /// Options of other programs, and a message of llvm-profdata.
 const OPTIONS_OF_OTHERS: &[&str] = &[
+    "perf record --threads",
     "llvm-profdata --sample",
     "`merge --text`",
     "`merge --write-prev-version`",

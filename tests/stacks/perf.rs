@@ -124,6 +124,84 @@ fn branch_records_are_rejected_as_stacks() {
     assert!(!folder.0.join("x.collapsed").exists());
 }
 
+#[test]
+fn notes_about_frames_fit_the_cause() {
+    let folder = Folder::new("perf-notes");
+    let frame = |address: u32, name: &str| format!("\t{address:>16x} {name} (/usr/bin/spin)\n");
+    let head = "spin 8540 3731.1:     250000 cycles:u: \n";
+    let flat = format!("{head}{}\n", frame(0x118e, "mix")).repeat(3);
+    folder.write("flat.txt", &flat);
+    folder.write("deep.txt", format!("{flat}{head}{}{}\n", frame(0x118e, "mix"), frame(0x1190, "main")));
+    let shown = String::from_utf8(folder.run("show flat.txt").stdout).unwrap();
+    assert!(
+        shown.contains("3 of 3 hits (100.000 %) have only one frame, probably because call chains were not recorded")
+    );
+    let shown = String::from_utf8(folder.run("show deep.txt").stdout).unwrap();
+    assert!(shown.contains("3 of 4 hits (75.000 %) have only one frame, probably because frame pointers are missing"));
+}
+
+#[test]
+fn samples_without_a_stack_are_mentioned_by_check() {
+    let folder = Folder::new("perf-no-stack");
+    let head = "spin 8540 3731.1:     250000 cycles:u: \n";
+    folder.write("a.txt", format!("{head}\n{head}\t            118e mix (/usr/bin/spin)\n\n{head}\n"));
+    let checked = folder.run("check a.txt");
+    assert!(checked.status.success());
+    let checked = String::from_utf8(checked.stdout).unwrap();
+    assert!(checked.contains("info: stacks.no-stack: $: 2 samples without a stack, not counted"), "{checked}");
+}
+
+#[test]
+fn scripts_without_times_or_thread_numbers_keep_their_samples() {
+    let folder = Folder::new("perf-fields");
+    let frame = "\t            118e mix (/usr/bin/spin)\n\n";
+    for (name, head) in [
+        ("time", "spin 30857.628731: "),
+        ("tid", "spin 77 "),
+        ("short", "kdamond.0    77 [000]    1001001 cpu-clock: "),
+    ] {
+        folder.write(&format!("{name}.txt"), format!("{head}\n{frame}").repeat(2));
+        folder.ok(&format!("convert {name}.txt -o {name}.collapsed"));
+        assert_eq!(folder.read(&format!("{name}.collapsed")), "mix 2\n", "{name}");
+    }
+    folder.write("few.txt", format!("spin \n{frame}"));
+    let message = folder.fails(1, "show few.txt");
+    assert!(message.contains("output of `perf script` has the fields comm, tid, ip and sym"), "{message}");
+}
+
+#[test]
+fn a_directory_of_perf_record_threads_is_named_by_every_command() {
+    let folder = Folder::new("perf-threads");
+    let at = &folder.0;
+    let record = ["record", "-q", "--threads", "-e", "cpu-clock", "-g", "-a", "-o", "thr.data", "true"];
+    if !runs("perf", &record, at) || !at.join("thr.data/data.0").exists() {
+        let _ = std::io::Write::write_all(&mut std::io::stderr(), b"SKIPPED: perf cannot record threads here\n");
+        return;
+    }
+    for command in [
+        "show thr.data",
+        "info thr.data",
+        "report thr.data -o x.html",
+        "flamegraph thr.data -o x.svg",
+        "merge thr.data -o x.collapsed",
+        "convert thr.data -o x.collapsed",
+        "check thr.data",
+        "show thr.data/data",
+        "info thr.data/data",
+        "report thr.data/data -o x.html",
+        "flamegraph thr.data/data -o x.svg",
+        "merge thr.data/data -o x.collapsed",
+        "convert thr.data/data -o x.collapsed",
+        "check thr.data/data",
+    ] {
+        let output = folder.run(command);
+        assert!(!output.status.success(), "{command}");
+        let texts = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap()).concat();
+        assert!(texts.contains("perf record --threads"), "{command}: {texts}");
+        assert!(texts.contains("perf script -i DIRECTORY"), "{command}: {texts}");
+    }
+}
+
 /// Returns the exclusive and inclusive hits of a program's own functions.
 fn hits_of(folder: &Folder, input: &str) -> Vec<(String, u64, u64)> {
     let shown = folder.run(&format!("show {input} --json"));

@@ -110,7 +110,12 @@ pub(crate) fn hint_text(hint: &Hint) -> Cow<'static, str> {
 pub(crate) fn with_path_advice(error: Error) -> Error {
     let (ErrorKind::Io { .. }, Some(path)) = (error.kind(), error.path()) else { return error };
     let is_pattern = path.as_os_str().as_encoded_bytes().iter().any(|byte| b"*?[".contains(byte));
-    if path.is_dir() {
+    if path.join("data").is_file() && path.join("data.0").is_file() {
+        error.with_hint(
+            "a directory of `perf record --threads` is not supported: pass the output of `perf script -i DIRECTORY`, or \
+             record without --threads",
+        )
+    } else if path.is_dir() {
         error.with_hint("pass a file; `profbridge merge` merges the files of a directory into one")
     } else if is_pattern && !path.exists() {
         error.with_hint("check that files match the pattern, and remove quotes around it, so that the shell expands it")

@@ -73,6 +73,7 @@ pub(crate) fn read_perf_data(
     observed.duration_nanos = observed.duration_nanos.saturating_add(collected.duration());
     observed.parts += 1;
     observed.parts_cut += u64::from(recording.counts.stopped.is_some());
+    observed.lacks_unwinding |= has_stack_copies(&recording);
     observed.add_source(FORMAT);
     observed.add_unit(SampleSource::Unknown, choice.unit);
     Ok(warnings)
@@ -110,6 +111,10 @@ impl EventChoice {
     }
 }
 
+fn has_stack_copies(recording: &Recording) -> bool {
+    recording.attributes.list().iter().any(|event| event.has_user_stack())
+}
+
 /// Returns the warnings about a recording.
 fn warnings_of(recording: &Recording, choice: &EventChoice) -> Vec<Warning> {
     let mut warnings = recording.counts.warnings();
@@ -122,8 +127,7 @@ fn warnings_of(recording: &Recording, choice: &EventChoice) -> Vec<Warning> {
     if recording.features.is_directory {
         warnings.push(Warning::of_loss("the other files of the recording's directory are not read"));
     }
-    let unwound = recording.attributes.list().iter().any(|event| event.has_user_stack());
-    if unwound {
+    if has_stack_copies(recording) {
         let message =
             "call chains of programs are missing: they were recorded as copies of the stack, which are not unwound";
         warnings.push(Warning::of_loss(message));

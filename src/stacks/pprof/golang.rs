@@ -39,11 +39,12 @@ pub fn judge_for_go(profile: &Profile) -> (GoVerdict, Vec<GoFinding>) {
         return (GoVerdict::Ignores, vec![nothing("no samples")]);
     }
     let Some(value) = profile.value_for_go() else {
-        let message = format!(
-            "expected a sample type samples/count or cpu/nanoseconds, found {}",
-            profile.value_names().join(", ")
-        );
-        let hint = "record a CPU profile: runtime/pprof.StartCPUProfile, or /debug/pprof/profile of net/http/pprof";
+        let found = profile.value_names();
+        let message = format!("expected a sample type samples/count or cpu/nanoseconds, found {}", found.join(", "));
+        let hint = match found.iter().any(|name| name.starts_with("samples/")) {
+            true => "count the samples, not their values in another unit",
+            false => "record a CPU profile: runtime/pprof.StartCPUProfile, or /debug/pprof/profile of net/http/pprof",
+        };
         return (GoVerdict::Refuses, vec![GoFinding { code: "go-value", message, hint }]);
     };
     let weights = weigh(profile, value);

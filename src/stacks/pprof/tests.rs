@@ -576,6 +576,19 @@ fn a_value_has_its_name_in_every_unit() {
 }
 
 #[test]
+fn the_advice_for_go_fits_the_values() {
+    let hint = |profile: &Profile| judge_for_go(profile).1[0].hint;
+    let mut sampled = with_texts(&[(7, "bytes")]);
+    assert_eq!(sampled.value_names(), ["samples/count", "cpu/bytes"]);
+    sampled.samples.keep_columns(&[1]);
+    sampled.sample_types.remove(0);
+    assert!(hint(&sampled).starts_with("record a CPU profile"));
+    sampled.sample_types[0].kind = profile().sample_types[0].kind;
+    assert_eq!(sampled.value_names(), ["samples/bytes"]);
+    assert_eq!(hint(&sampled), "count the samples, not their values in another unit");
+}
+
+#[test]
 fn samples_are_counted_before_time_in_any_order() {
     let mut profile = profile();
     let value = |profile: &Profile| profile.value_name(profile.sample_types[profile.main_value().unwrap()]);
