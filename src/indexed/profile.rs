@@ -136,8 +136,10 @@ impl<'data> IndexedProfile<'data> {
 
     fn check_sections(&self) -> Result<()> {
         self.binary_ids()?;
-        if !self.options.compat.is_llvm() {
-            self.vtable_names_bytes()?;
+        // LLVM checks where the names begin, not where they end.
+        match &self.vtable_names {
+            Some(cursor) if self.options.compat.is_llvm() => drop(cursor.clone().u64("size of vtable names")?),
+            _ => drop(self.vtable_names_bytes()?),
         }
         self.temporal()?;
         Ok(())

@@ -406,3 +406,16 @@ fn index_and_payload_have_to_agree_when_asked() {
     );
     assert!(disagreement(|b| b[index - 1] = 1).contains("before the index belong to no bucket"));
 }
+
+#[test]
+fn llvm_checks_where_the_names_of_vtables_begin() {
+    const VTABLE_NAMES_OFFSET: usize = 64;
+    for (before_end, is_read) in [(8, true), (7, false), (1, false), (0, false)] {
+        let mut bytes = valid(13);
+        let offset = bytes.len() as u64 - before_end;
+        put(&mut bytes, VTABLE_NAMES_OFFSET, offset);
+        let options = ReadOptions::new(Limits::default(), Compat::Llvm22);
+        let error = IndexedReader::new(&bytes, options).err().map(|error| error.llvm_message());
+        assert_eq!(error.as_deref(), (!is_read).then_some("truncated profile data"), "{before_end} bytes");
+    }
+}
