@@ -220,8 +220,9 @@ impl Merger {
     ///
     /// The errors of [`add`](Self::add).
     pub(super) fn begin(&mut self, stated: StatedKind) -> Result<()> {
+        let before = self.kind;
         self.kind.learn(stated);
-        self.check_kind()
+        self.check_kind().inspect_err(|_| self.kind = before)
     }
 
     /// Starts a merge of records that refer to the given names.
