@@ -51,6 +51,14 @@ class SameAsTheProgram(TestCase):
             with self.subTest(target=target):
                 self.compare(inputs, f"--for={target}", target=target)
 
+    def test_an_input_that_fails_does_not_choose_the_target(self) -> None:
+        text = b":ir\nmain\n1\n1\n5\n"
+        old, bad = self.folder / "old.profdata", self.folder / "bad.profdata"
+        old.write_bytes(profbridge.merge([text], target="llvm-13").to_bytes())
+        bad.write_bytes(profbridge.merge([text], target="llvm-19").to_bytes()[:-40])
+        self.compare([bad, old], "--failure-mode=warn", failure_mode="warn")
+        self.assertEqual((self.folder / "out.profdata").read_bytes(), merged_by_program([old]))
+
     def test_each_dump_by_itself(self) -> None:
         for path in raw_dumps("clang-1[49]-*.profraw") + raw_dumps("clang-22-*.profraw"):
             with self.subTest(path=path.name):

@@ -101,7 +101,7 @@ fn target(inputs: &[Input], settings: &MergeSettings) -> ResolvedTarget {
 fn merge_instr(inputs: &[Input], settings: &MergeSettings, progress: OnProgress<'_>) -> Result<Merged, MergeFailure> {
     let chosen = target(inputs, settings);
     let merged = merge_instr_for(inputs, settings, chosen.clone(), &mut *progress)?;
-    match target_of_used(inputs, &merged, &chosen) {
+    match target_of_used(inputs, &merged.inputs.reports, &chosen.target) {
         Some(of_used) if of_used.target != chosen.target => merge_instr_for(inputs, settings, of_used, progress),
         _ => Ok(merged),
     }
@@ -109,10 +109,10 @@ fn merge_instr(inputs: &[Input], settings: &MergeSettings, progress: OnProgress<
 
 /// Returns the target that the used inputs select, if some inputs failed and the inputs select the target. Failed inputs
 /// say nothing about the compiler of the result.
-fn target_of_used(inputs: &[Input], merged: &Merged, chosen: &ResolvedTarget) -> Option<ResolvedTarget> {
-    let reports = &merged.inputs.reports;
+#[doc(hidden)]
+pub fn target_of_used(inputs: &[Input], reports: &[InputReport], chosen: &Target) -> Option<ResolvedTarget> {
     let is_left_out = |report: &InputReport| matches!(report.outcome, InputOutcome::Failed(_)) && report.records == 0;
-    let is_selected = chosen.target.source == TargetSource::Inputs && reports.len() == inputs.len();
+    let is_selected = chosen.source == TargetSource::Inputs && reports.len() == inputs.len();
     if !is_selected || !reports.iter().any(is_left_out) || reports.iter().all(is_left_out) {
         return None;
     }

@@ -63,6 +63,8 @@ pub use any_profile::AnyProfile;
 pub use commands::FileDiff;
 pub use files::{check_file, describe, describe_input, diff_files, notes_about_differences};
 pub use merged::{MergeFailure, Merged, MergedInputs, MergedProfile};
+#[doc(hidden)]
+pub use merging::target_of_used;
 pub use merging::{finish_converted, merge};
 #[cfg(feature = "correlate")]
 pub use probes::{ProbeOptions, list_probes};

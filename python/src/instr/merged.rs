@@ -5,7 +5,7 @@ use crate::detached::Watch;
 use crate::options::{MergeSettings, TargetState, newest_release, target};
 use profbridge::families::{
     self, Facts, FactsRequest, InputOutcome, MergeOptions, MergeReport, OutputForm, OutputFormat, Target, TargetSource,
-    WriteOptions, partial,
+    WriteOptions, partial, target_of_used,
 };
 use profbridge::input::Input;
 use profbridge::instr::cross_release::apply::cross;
@@ -65,10 +65,27 @@ pub(crate) struct Written {
 /// The error of the first damaged input if the failure mode is `any`; the errors of the merge.
 pub(crate) fn merge(inputs: &[Input], settings: &MergeSettings, watch: &Watch) -> Result<Merged> {
     let target = target(settings, inputs)?;
-    let mut options = settings.instr(&target)?;
+    let (report, options) = merge_for(inputs, &target, settings, watch)?;
+    match target_of_used(inputs, &report.inputs, &target) {
+        Some(used) if used.target != target => {
+            // The progress was reported.
+            let (report, options) = merge_for(inputs, &used.target, settings, &watch.silent())?;
+            Merged::new(report, options, used.target, settings)
+        }
+        _ => Merged::new(report, options, target, settings),
+    }
+}
+
+fn merge_for(
+    inputs: &[Input],
+    target: &Target,
+    settings: &MergeSettings,
+    watch: &Watch,
+) -> Result<(MergeReport, MergeOptions)> {
+    let mut options = settings.instr(target)?;
     options.cancel = watch.cancel();
     let report = families::merge_files(inputs, &options, &mut |done, total| watch.progress(done, total))?;
-    Merged::new(report, options, target, settings)
+    Ok((report, options))
 }
 
 /// Finishes a partial merge.
