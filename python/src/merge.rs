@@ -166,7 +166,13 @@ fn opened(inputs: &[Input], family: Family, settings: &MergeSettings) -> Result<
 }
 
 fn merge_family(family: Option<Family>, inputs: &[Input], settings: &MergeSettings, watch: Watch) -> Result<Merged> {
-    settings.refuse_for(family)?;
+    settings.refuse_for(family).map_err(|error| {
+        // Its input may be one of many files of another family.
+        match inputs.iter().find(|input| input.family().ok().flatten() == family) {
+            Some(input) => error.in_file(&input.path),
+            None => error,
+        }
+    })?;
     match family {
         Some(Family::SampleProf) => sample::merge(inputs, settings, &watch).map(Merged::Sample),
         Some(Family::Iprof) => iprof::merge(inputs, settings, &watch).map(Merged::Iprof),

@@ -51,6 +51,14 @@ class SameAsTheProgram(TestCase):
             with self.subTest(target=target):
                 self.compare(inputs, f"--for={target}", target=target)
 
+    def test_a_setting_that_cannot_be_used_names_the_input(self) -> None:
+        stacks = self.folder / "stacks.collapsed"
+        stacks.write_bytes(b"main;f 3\n")
+        inputs = [self.folder / "a.proftext", stacks]
+        inputs[0].write_bytes(b":ir\nmain\n1\n1\n5\n")
+        with self.assertRaisesRegex(profbridge.UsageError, "stacks.collapsed: target cannot be used"):
+            profbridge.merge(inputs, failure_mode="warn", target="llvm-19")
+
     def test_an_input_that_fails_does_not_choose_the_target(self) -> None:
         text = b":ir\nmain\n1\n1\n5\n"
         old, bad = self.folder / "old.profdata", self.folder / "bad.profdata"
