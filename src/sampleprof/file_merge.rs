@@ -113,12 +113,7 @@ impl Merge for FileMerge<'_> {
                 && let Err(error) = state.merger.add_owned(profile, input.weight.get(), on_fault)
             {
                 let error = if compat.is_llvm() { error } else { error.in_file(&input.path) };
-                if compat.is_llvm() || self.is_fatal(&error) {
-                    return self.end(state, place, Err(error));
-                }
-                // Nothing of an input of another kind was added.
-                report.records = 0;
-                return Err(error);
+                return self.end(state, place, Err(error));
             }
         }
         read

@@ -220,9 +220,8 @@ impl Merger {
     ///
     /// The errors of [`add`](Self::add).
     pub(super) fn begin(&mut self, stated: StatedKind) -> Result<()> {
-        let before = self.kind;
         self.kind.learn(stated);
-        self.check_kind().inspect_err(|_| self.kind = before)
+        self.check_kind()
     }
 
     /// Starts a merge of records that refer to the given names.

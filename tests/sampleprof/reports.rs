@@ -180,29 +180,3 @@ fn a_rejected_input_does_not_change_the_kind_of_the_result() {
         }
     }
 }
-
-#[test]
-fn inputs_of_another_kind_are_left_out_by_failure_mode() {
-    let workspace = workspace();
-    workspace.write("context.prof", "[main:1 @ foo]:10:1\n 1: 10\n[foo]:5:1\n 1: 5\n");
-    workspace.write("plain.prof", "foo:10:1\n 1: 10\n");
-    workspace.write("probe.prof", "foo:10:1\n 1: 10\n !CFGChecksum: 7\n");
-    let merge = |options: &str, inputs: &str| {
-        workspace.attempt(&format!("profbridge merge --json {options} --sample-format text {inputs} -o out.prof"))
-    };
-    for (first, other) in [("context", "plain"), ("plain", "context"), ("plain", "probe"), ("probe", "plain")] {
-        let inputs = format!("{first}.prof {other}.prof {first}.prof");
-        assert_eq!(merge("", &inputs).status.code(), Some(1), "{inputs}");
-        assert!(merge("", &format!("{first}.prof {first}.prof --force")).status.success());
-        let expected = workspace.bytes("out.prof");
-        for mode in ["all", "warn"] {
-            let merged = merge(&format!("--failure-mode={mode} --force"), &inputs);
-            assert_eq!(merged.status.code(), Some(0), "{inputs}: {merged:?}");
-            assert!(text(&merged.stderr).contains(&format!("warning: {other}.prof: ")), "{merged:?}");
-            let found: Value = serde_json::from_slice(&merged.stdout).expect("JSON");
-            let outcomes: Vec<_> = (0..3).map(|at| found["inputs"][at]["outcome"].as_str().expect("a word")).collect();
-            assert_eq!((outcomes, &found["used"]), (vec!["used", "failed", "used"], &2.into()));
-            assert!(workspace.bytes("out.prof") == expected, "{inputs}");
-        }
-    }
-}
