@@ -136,10 +136,11 @@ impl<'data> IndexedProfile<'data> {
 
     fn check_sections(&self) -> Result<()> {
         self.binary_ids()?;
-        // LLVM checks where the names begin, not where they end.
-        match &self.vtable_names {
-            Some(cursor) if self.options.compat.is_llvm() => drop(cursor.clone().u64("size of vtable names")?),
-            _ => drop(self.vtable_names_bytes()?),
+        if !self.options.compat.is_llvm() {
+            self.vtable_names_bytes()?;
+        } else if let Some(cursor) = &self.vtable_names {
+            // LLVM checks where the names begin, not where they end.
+            cursor.clone().u64("size of vtable names")?;
         }
         self.temporal()?;
         Ok(())
