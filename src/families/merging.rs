@@ -99,46 +99,30 @@ fn target(inputs: &[Input], settings: &MergeSettings) -> ResolvedTarget {
 }
 
 fn merge_instr(inputs: &[Input], settings: &MergeSettings, progress: OnProgress<'_>) -> Result<Merged, MergeFailure> {
-    let chosen = target(inputs, settings);
-    let merged = merge_instr_for(inputs, settings, chosen.clone(), &mut *progress)?;
-    match target_of_used(inputs, &merged.inputs.reports, &chosen.target) {
-        Some(of_used) if of_used.target != chosen.target => merge_instr_for(inputs, settings, of_used, progress),
-        _ => Ok(merged),
-    }
-}
-
-/// Returns the target that the used inputs select, if some inputs failed and the inputs select the target. Failed inputs
-/// say nothing about the compiler of the result.
-#[doc(hidden)]
-pub fn target_of_used(inputs: &[Input], reports: &[InputReport], chosen: &Target) -> Option<ResolvedTarget> {
-    let is_left_out = |report: &InputReport| matches!(report.outcome, InputOutcome::Failed(_)) && report.records == 0;
-    let is_selected = chosen.source == TargetSource::Inputs && reports.len() == inputs.len();
-    if !is_selected || !reports.iter().any(is_left_out) || reports.iter().all(is_left_out) {
-        return None;
-    }
-    let used = inputs.iter().zip(reports).filter(|(_, report)| !is_left_out(report)).map(|(input, _)| input);
-    Some(ResolvedTarget::of_inputs(&Evidence::look(used, Compat::Profbridge)))
-}
-
-fn merge_instr_for(
-    inputs: &[Input],
-    settings: &MergeSettings,
-    target: ResolvedTarget,
-    progress: OnProgress<'_>,
-) -> Result<Merged, MergeFailure> {
-    let options = MergeOptions { release: target.target.release, ..settings.options.instr.clone() };
-    let (mut report, part) = match &settings.partial {
-        Some(applied) => {
-            let mut part = partial::merge_partially(inputs, &options, progress)?;
-            applied.iter().for_each(|words| part.note_applied(words.clone()));
-            (partial::finish(&part, &options)?, Some(part))
-        }
-        None => {
-            let (write, crossing) = (settings.instr_write(&options, &target), target.crossing(settings.hashes));
-            let report = leave_in_file(inputs, &options, &write, Some(&crossing));
-            (report.map_or_else(|| merge_files(inputs, &options, progress), Ok)?, None)
-        }
+    let mut merge_for = |target: &ResolvedTarget| -> Result<_> {
+        let options = MergeOptions { release: target.target.release, ..settings.options.instr.clone() };
+        let (report, part) = match &settings.partial {
+            Some(applied) => {
+                let mut part = partial::merge_partially(inputs, &options, &mut *progress)?;
+                applied.iter().for_each(|words| part.note_applied(words.clone()));
+                (partial::finish(&part, &options)?, Some(part))
+            }
+            None => {
+                let (write, crossing) = (settings.instr_write(&options, target), target.crossing(settings.hashes));
+                let report = leave_in_file(inputs, &options, &write, Some(&crossing));
+                (report.map_or_else(|| merge_files(inputs, &options, &mut *progress), Ok)?, None)
+            }
+        };
+        Ok((report, part, options))
     };
+    let mut target = target(inputs, settings);
+    let (mut report, mut part, mut options) = merge_for(&target)?;
+    if report.verdict(&options).is_ok()
+        && let Some(of_used) = target_of_used(inputs, &report.inputs, &target.target)
+    {
+        (report, part, options) = merge_for(&of_used)?;
+        target = of_used;
+    }
     let (judged, origins) = (report.verdict(&options), report.origins());
     let shares_nothing = report.shares_nothing();
     let found = MergedInputs::take(&mut report);
@@ -147,6 +131,20 @@ fn merge_instr_for(
         Ok(merged) => Ok(Merged { inputs: found, shares_nothing, ..merged }),
         Err(error) => Err(MergeFailure { error, inputs: found }),
     }
+}
+
+/// Returns the target that the used inputs select, if it is another than the one that all inputs selected. Failed inputs say
+/// nothing about the compiler of the result.
+#[doc(hidden)]
+pub fn target_of_used(inputs: &[Input], reports: &[InputReport], chosen: &Target) -> Option<ResolvedTarget> {
+    let is_left_out = |report: &InputReport| matches!(report.outcome, InputOutcome::Failed(_)) && report.records == 0;
+    let is_selected = chosen.source == TargetSource::Inputs && reports.len() == inputs.len();
+    if !is_selected || !reports.iter().any(is_left_out) || reports.iter().all(is_left_out) {
+        return None;
+    }
+    let used = inputs.iter().zip(reports).filter(|(_, report)| !is_left_out(report)).map(|(input, _)| input);
+    let of_used = ResolvedTarget::of_inputs(&Evidence::look(used, Compat::Profbridge));
+    (of_used.target != *chosen).then_some(of_used)
 }
 
 /// Adapts a converted profile to its target, for writing.

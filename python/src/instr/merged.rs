@@ -64,16 +64,16 @@ pub(crate) struct Written {
 ///
 /// The error of the first damaged input if the failure mode is `any`; the errors of the merge.
 pub(crate) fn merge(inputs: &[Input], settings: &MergeSettings, watch: &Watch) -> Result<Merged> {
-    let target = target(settings, inputs)?;
-    let (report, options) = merge_for(inputs, &target, settings, watch)?;
-    match target_of_used(inputs, &report.inputs, &target) {
-        Some(used) if used.target != target => {
-            // The progress was reported.
-            let (report, options) = merge_for(inputs, &used.target, settings, &watch.silent())?;
-            Merged::new(report, options, used.target, settings)
-        }
-        _ => Merged::new(report, options, target, settings),
+    let mut target = target(settings, inputs)?;
+    let (mut report, mut options) = merge_for(inputs, &target, settings, watch)?;
+    if report.verdict(&options).is_ok()
+        && let Some(of_used) = target_of_used(inputs, &report.inputs, &target)
+    {
+        // The progress was reported.
+        (report, options) = merge_for(inputs, &of_used.target, settings, &watch.silent())?;
+        target = of_used.target;
     }
+    Merged::new(report, options, target, settings)
 }
 
 fn merge_for(
