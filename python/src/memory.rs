@@ -12,7 +12,7 @@ use arrow_array::builder::{LargeListBuilder, LargeStringBuilder};
 use arrow_array::types::{Float64Type, UInt64Type};
 use arrow_schema::ArrowError;
 use profbridge::families::memprof::merge_memory_files;
-use profbridge::families::{OutputForm, Target};
+use profbridge::families::{MergeReport, OutputForm, Target, target_of_used};
 use profbridge::input::{Family, Input};
 use profbridge::instr::encode::facts_of_memory;
 use profbridge::instr::memory_profiles;
@@ -50,21 +50,35 @@ pub(crate) struct State {
 /// threshold fails.
 pub(crate) fn merge(inputs: &[Input], settings: &MergeSettings, watch: &Watch) -> Result<Merged> {
     settings.refuse_filters("a memory profile, which contains hashes instead of names")?;
-    let target = target(settings, inputs)?;
-    let mut options = settings.instr(&target)?;
-    options.cancel = watch.cancel();
-    let merged = merge_memory_files(inputs, &options, &mut |done, total| watch.progress(done, total));
-    let (memory, report) = merged.map_err(|error| match error.kind() {
-        ErrorKind::InputsFailed { .. } => {
-            std::error::Error::source(&error).and_then(|first| first.downcast_ref().cloned()).unwrap_or(error)
-        }
-        _ => error,
-    })?;
+    let mut target = target(settings, inputs)?;
+    let (mut memory, mut report) = merge_for(inputs, &target, settings, watch)?;
+    if let Some(of_used) = target_of_used(inputs, &report.inputs, &target) {
+        // The progress was reported.
+        (memory, report) = merge_for(inputs, &of_used.target, settings, &watch.silent())?;
+        target = of_used.target;
+    }
     let facts = settings.check(|wanted| Ok(facts_of_memory(&memory.profile, wanted).of_inputs(report.used())))?;
     let mut warnings = warnings_of(&report.inputs);
     warnings.extend(report.memprof_losses.iter().map(|loss| format!("dropped {loss}")));
     let about = About::new(&report.inputs, &facts, warnings);
     Ok(Merged { memory, target, about })
+}
+
+fn merge_for(
+    inputs: &[Input],
+    target: &Target,
+    settings: &MergeSettings,
+    watch: &Watch,
+) -> Result<(MergedMemory, MergeReport)> {
+    let mut options = settings.instr(target)?;
+    options.cancel = watch.cancel();
+    let merged = merge_memory_files(inputs, &options, &mut |done, total| watch.progress(done, total));
+    merged.map_err(|error| match error.kind() {
+        ErrorKind::InputsFailed { .. } => {
+            std::error::Error::source(&error).and_then(|first| first.downcast_ref().cloned()).unwrap_or(error)
+        }
+        _ => error,
+    })
 }
 
 /// A borrowed [`State`].

@@ -15,7 +15,7 @@ use profbridge::families::merge::iprof::facts_of;
 use profbridge::families::merge::mixed::merge_mixed;
 use profbridge::families::partial::open_kept;
 use profbridge::families::plan::{MergePlan, MergeRequest};
-use profbridge::families::{FailedMerge, OutputForm};
+use profbridge::families::{FailedMerge, OutputForm, target_of_used};
 use profbridge::input::{Family, Input};
 use profbridge::instr::Loss;
 use profbridge::{Error, Result};
@@ -135,6 +135,7 @@ fn merge_both(family: Family, inputs: &[Input], settings: &MergeSettings, watch:
     let sum = merge_mixed(inputs, &options, &mut |done, total| watch.progress(done, total))
         .map_err(FailedMerge::into_first_failure)?;
     let (used, reports) = (sum.used(), sum.inputs(inputs));
+    let target = target_of_used(inputs, &reports, &target).map_or(target, |of_used| of_used.target);
     let mut warnings = warnings_of(reports.iter().copied());
     warnings.extend(sum.warnings.iter().map(ToString::to_string));
     let report = About::inputs_of(reports);

@@ -26,6 +26,7 @@ use crate::iprof::{self, Finding};
 use crate::model::Profile;
 use crate::sampleprof::{self, Encoding, Rules};
 use crate::stacks::pprof;
+use std::borrow::Borrow;
 use std::collections::BTreeSet;
 use std::num::NonZeroU64;
 
@@ -136,8 +137,15 @@ fn merge_instr(inputs: &[Input], settings: &MergeSettings, progress: OnProgress<
 /// Returns the target that the used inputs select, if it is another than the one that all inputs selected. Failed inputs say
 /// nothing about the compiler of the result.
 #[doc(hidden)]
-pub fn target_of_used(inputs: &[Input], reports: &[InputReport], chosen: &Target) -> Option<ResolvedTarget> {
-    let is_left_out = |report: &InputReport| matches!(report.outcome, InputOutcome::Failed(_)) && report.records == 0;
+pub fn target_of_used<R: Borrow<InputReport>>(
+    inputs: &[Input],
+    reports: &[R],
+    chosen: &Target,
+) -> Option<ResolvedTarget> {
+    let is_left_out = |report: &R| {
+        let report = report.borrow();
+        matches!(report.outcome, InputOutcome::Failed(_)) && report.records == 0
+    };
     let is_selected = chosen.source == TargetSource::Inputs && reports.len() == inputs.len();
     if !is_selected || !reports.iter().any(is_left_out) || reports.iter().all(is_left_out) {
         return None;
@@ -336,12 +344,21 @@ fn merge_bridged(
     settings: &MergeSettings,
     progress: OnProgress<'_>,
 ) -> Result<Merged, MergeFailure> {
-    let target = target(inputs, settings);
-    let llvm = MergeOptions { release: target.target.release, ..settings.options.instr.clone() };
-    let options = IprofMergeOptions { llvm, ..settings.options.iprof.clone() };
+    let mut target = target(inputs, settings);
+    let options_for = |target: &ResolvedTarget| {
+        let llvm = MergeOptions { release: target.target.release, ..settings.options.instr.clone() };
+        IprofMergeOptions { llvm, ..settings.options.iprof.clone() }
+    };
+    let mut options = options_for(&target);
     let opened = open_documents(inputs, &options)?;
     let inputs = opened.as_deref().unwrap_or(inputs);
-    let mut sum = merge_mixed(inputs, &options, progress)?;
+    let mut sum = merge_mixed(inputs, &options, &mut *progress)?;
+    let reports: Vec<&InputReport> = sum.inputs(inputs);
+    if let Some(of_used) = target_of_used(inputs, &reports, &target.target) {
+        options = options_for(&of_used);
+        sum = merge_mixed(inputs, &options, progress)?;
+        target = of_used;
+    }
     let mut origins = sum.llvm.origins();
     if sum.documents_used() > 0 {
         origins.add_unknown();

@@ -611,4 +611,8 @@ fn an_input_that_fails_does_not_choose_the_target() {
     }
     done(&folder, "merge old.profdata new.profdata -o newest.profdata");
     assert!(fs::read(folder.path("newest.profdata")).unwrap() != alone);
+    done(&folder, "convert old.profdata -o old.iprof");
+    done(&folder, "merge old.iprof old.profdata -o both.profdata");
+    done(&folder, "merge --failure-mode=warn old.iprof bad.profdata old.profdata -o z.profdata");
+    assert!(fs::read(folder.path("both.profdata")).unwrap() == fs::read(folder.path("z.profdata")).unwrap());
 }
