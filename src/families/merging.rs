@@ -263,7 +263,7 @@ fn merge_iprof(inputs: &[Input], settings: &MergeSettings, progress: OnProgress<
     if settings.write.canonical {
         let members = report.document.members().map(|(name, _)| iprof::display_name(name).to_string());
         report.merged.dropped_members.extend(members);
-        report.document = iprof::canonical_with(&report.document, options.to_iprof.branch_clash);
+        report.document = iprof::canonical_with(report.document, options.to_iprof.branch_clash);
     }
     let warnings = report.warnings();
     let IprofMergeReport { document, merged, inputs: reports, findings, bridged, losses, .. } = report;

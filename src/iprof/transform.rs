@@ -178,16 +178,16 @@ impl MethodFilter {
 
 /// The canonical form of a document. Several shapes of one branch are resolved.
 pub fn canonical(document: &Document) -> Document {
-    canonical_with(document, BranchClash::Heavier)
+    canonical_with(document.clone(), BranchClash::Heavier)
 }
 
 /// Like [`canonical`], with a policy for contradictory branch lists: [`Keep`](BranchClash::Keep) keeps every shape.
-pub fn canonical_with(document: &Document, branch_clash: BranchClash) -> Document {
+pub fn canonical_with(document: Document, branch_clash: BranchClash) -> Document {
     let mut options = MergeOptions::default();
     // Failing is for merges of several files.
     options.branch_clash = if branch_clash == BranchClash::Error { BranchClash::Heavier } else { branch_clash };
     let mut merger = Merger::new(options);
-    let added = merger.add(document, 1);
+    let added = merger.add_owned(document);
     let sum = added.and_then(|()| merger.finish_with_report());
     let (sum, _) = sum.expect("one document merges, no clash is an error, and nothing cancels it");
     sorted(&sum).0

@@ -133,7 +133,7 @@ pub(crate) fn run(
     if write.canonical {
         let members = document.members().map(|(name, _)| iprof::display_name(name));
         losses.extend(members.map(|name| format!("the member \"{name}\", which is not part of the format")));
-        document = iprof::canonical_with(&document, BranchClash::Keep);
+        document = iprof::canonical_with(document, BranchClash::Keep);
     }
     if !allowed.losses && !losses.is_empty() {
         let error =

@@ -136,11 +136,12 @@ impl Merger {
     /// Cancelled. A part of the document was added then.
     pub fn add(&mut self, document: &Document, weight: impl Into<SectionWeights>) -> Result<()> {
         let mapping = self.map_tables(&document.tables, None);
-        self.add_mapped(document, weight.into(), mapping)
+        let adoption = Adoption::new(&document.contexts, &mapping.methods);
+        self.add_mapped(document, weight.into(), &mapping, Some(adoption))
     }
 
-    /// Like [`add`](Self::add) with the weight 1, but takes over the tables of the first document if it declares each type
-    /// and method once.
+    /// Like [`add`](Self::add) with the weight 1, but takes over the tables and contexts of the first document if it
+    /// declares each type and method once.
     ///
     /// # Errors
     ///
@@ -149,22 +150,35 @@ impl Merger {
         let tables = Arc::new(std::mem::take(&mut document.tables));
         let mapping = self.map_tables(&tables, Some(&tables));
         drop(tables);
-        self.add_mapped(&document, 1.into(), mapping)
+        let is_kept = mapping.same && self.contexts.is_empty();
+        if is_kept {
+            self.contexts = std::mem::take(&mut document.contexts);
+        }
+        let adoption = (!is_kept).then(|| Adoption::new(&document.contexts, &mapping.methods));
+        self.add_mapped(&document, 1.into(), &mapping, adoption)
     }
 
-    /// Adds a document without its tables.
-    fn add_mapped(&mut self, document: &Document, weights: SectionWeights, mapping: Mapping) -> Result<()> {
-        let mut adoption = Adoption::new(&document.contexts, &mapping.methods);
+    /// Adds a document without its tables. Without an adoption, its contexts are already in the merger.
+    fn add_mapped(
+        &mut self,
+        document: &Document,
+        weights: SectionWeights,
+        mapping: &Mapping,
+        mut adoption: Option<Adoption<'_>>,
+    ) -> Result<()> {
         for kind in SectionKind::EACH {
             for (at, (context, records)) in document.sections.entries(kind).enumerate() {
                 self.options.cancel.check()?;
-                let context = self.contexts.adopt_one(context, &mut adoption);
+                let context = match &mut adoption {
+                    Some(adoption) => self.contexts.adopt_one(context, adoption),
+                    None => context,
+                };
                 let members = document.extras.get(&(Table::Section(kind), at)).cloned();
-                self.add_records(kind, context, records, &weights, &mapping, members);
+                self.add_records(kind, context, records, &weights, mapping, members);
             }
         }
         let extras = document.extras.iter().map(|(place, members)| (*place, members.clone()));
-        self.add_frame(document.version, document.instanceof_spelling, &document.layout, extras, &mapping);
+        self.add_frame(document.version, document.instanceof_spelling, &document.layout, extras, mapping);
         Ok(())
     }
 
