@@ -415,7 +415,9 @@ impl Space {
             Function::Java { class, name, .. } if !self.with_types => {
                 format!("{}.{}", table.name(class), table.name(name))
             }
-            _ => table.display_function(id),
+            Function::Java { .. } => table.display_function(id),
+            // Collapsed text cannot have the separator of frames in a name.
+            Function::Symbol { name } => table.name(name).replace(';', ":"),
         };
         if let Some(known) = self.methods.get(&name) {
             return *known;

@@ -214,12 +214,14 @@ impl FlameNode {
 impl Names {
     fn number(&mut self, table: &StackTable, id: FunctionId, kind: FrameKind) -> u32 {
         let text = table.display_function(id);
-        if let Some(known) = self.by_text.get(&text) {
+        // A baseline of collapsed text cannot have the separator of frames in a name.
+        let key = text.replace(';', ":");
+        if let Some(known) = self.by_text.get(&key) {
             return *known;
         }
         let number = u32::try_from(self.all.len()).expect("names are fewer than the table's functions");
-        self.all.push((text.clone(), FrameColor::of(table, id, kind)));
-        self.by_text.insert(text, number);
+        self.all.push((text, FrameColor::of(table, id, kind)));
+        self.by_text.insert(key, number);
         number
     }
 

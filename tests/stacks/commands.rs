@@ -328,3 +328,38 @@ fn text_with_fractions_next_to_text_without_them_can_be_fixed() {
     assert!(folder.run("merge whole.collapsed parts.collapsed -o sum.collapsed").status.success());
     assert_eq!(std::fs::read_to_string(folder.0.join("sum.collapsed")).unwrap(), "a;b 5.5\nc 1\n");
 }
+
+#[test]
+fn functions_of_go_stay_the_same_through_collapsed_text() {
+    let folder = Folder::new("go-functions");
+    let text = "main.main;runtime/pprof.Do;github.com/foo/bar.Fn 3\nruntime.goexit;net/http.(*conn).serve 4\n";
+    folder.write("a.collapsed", text);
+    folder.ok("merge a.collapsed -o b.collapsed");
+    assert_eq!(folder.read("b.collapsed"), text);
+    folder.ok("convert a.collapsed -o a.pprof");
+    folder.ok("convert a.pprof -o c.collapsed");
+    assert_eq!(folder.read("c.collapsed"), text);
+    let compared = folder.run("overlap a.pprof c.collapsed --json");
+    let stdout = String::from_utf8_lossy(&compared.stdout);
+    assert_eq!(stdout.matches("\"overlap\":1.0").count(), 2, "{compared:?}");
+    assert!(folder.fails(1, "convert a.collapsed -o a.iprof").contains("no sample has a Java frame"));
+}
+
+#[test]
+fn names_with_the_separator_of_frames_are_reported_and_compared() {
+    let folder = Folder::new("separator-in-names");
+    let head = "spin 8540 3731.1:     250000 cycles:u: \n";
+    folder.write("a.script", format!("{head}\t    1148 <[u8; 4] as a::T>::go (/bin/s)\n\t    1248 main (/bin/s)\n\n"));
+    folder.ok("convert a.script -o a.pprof");
+    let said = folder.ok("convert a.pprof -o a.collapsed");
+    assert_eq!(folder.read("a.collapsed"), "main;<[u8: 4] as a::T>::go 1\n");
+    assert!(said.contains("wrote `:` for `;`, which separates frames, in the names of 1 frame"), "{said}");
+    for other in ["a.pprof", "a.script"] {
+        let compared = folder.run(&format!("overlap {other} a.collapsed --json"));
+        let stdout = String::from_utf8_lossy(&compared.stdout);
+        assert_eq!(stdout.matches("\"overlap\":1.0").count(), 2, "{compared:?}");
+        folder.ok(&format!("flamegraph {other} --baseline a.collapsed -o a.svg"));
+        let svg = folder.read("a.svg");
+        assert!(svg.contains("[u8; 4]") && !svg.contains("[u8: 4]"), "{svg}");
+    }
+}

@@ -46,8 +46,64 @@ pub(crate) fn split_annotation(text: &str) -> (&str, FrameKind) {
     (text, FrameKind::Unknown)
 }
 
+/// Who wrote the frames of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Form {
+    /// async-profiler, or our own writer.
+    #[default]
+    Collapsed,
+    /// perf's folder.
+    Folded,
+    /// A tool that knows functions of Go, which look like Java methods: `runtime/pprof.Do`.
+    Go,
+}
+
+impl Form {
+    /// Parses a frame.
+    pub(crate) fn parse(self, text: &str) -> TextFrame {
+        match self {
+            Self::Collapsed => parse_collapsed(text),
+            Self::Folded => parse_perf(text),
+            Self::Go => parse_go(text),
+        }
+    }
+}
+
+/// Parses a frame of a text with functions of Go. Only a descriptor or an annotation makes it a Java method.
+fn parse_go(text: &str) -> TextFrame {
+    let (name, kind) = split_annotation(text);
+    if !matches!(kind, FrameKind::Unknown | FrameKind::Kernel) || parse_frame(text).is_some() {
+        return parse_collapsed(text);
+    }
+    let kind = native(kind);
+    TextFrame { name: Named::Symbol(name.to_string()), bci: None, kind }
+}
+
+/// Functions of Go's runtime with which stacks begin.
+const GO_STARTS: [&str; 6] = [
+    "runtime.goexit",
+    "runtime.main",
+    "runtime.mcall",
+    "runtime.mstart",
+    "runtime.systemstack",
+    "runtime.gcBgMarkWorker",
+];
+
+/// Returns true if no Java method has the name of this frame, but a function of Go has: a method of a pointer, a function of
+/// a package with a domain, or a function of the runtime.
+pub(crate) fn is_go_frame(text: &str) -> bool {
+    let has_domain = || {
+        let (domain, path) = text.split_once('/')?;
+        let of_domain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '.' | '-');
+        // `0x` begins the address of a hidden class.
+        let is_domain = domain.contains('.') && domain.starts_with(|c: char| c.is_ascii_lowercase());
+        Some(is_domain && domain.chars().all(of_domain) && path.contains('.') && !path.starts_with("0x"))
+    };
+    text.contains(".(*") || GO_STARTS.contains(&text) || has_domain().unwrap_or(false)
+}
+
 /// A frame as async-profiler and our own writer put it.
-pub(crate) fn parse_collapsed(text: &str) -> TextFrame {
+fn parse_collapsed(text: &str) -> TextFrame {
     if let Some(frame) = parse_frame(text) {
         let name = Named::Java { class: frame.class, name: frame.name, types: Some(frame.types) };
         return TextFrame { name, bci: (frame.bci != UNKNOWN_BCI).then_some(frame.bci), kind: FrameKind::Unknown };
@@ -421,6 +477,35 @@ mod tests {
             ("start_thread", "symbol start_thread native"),
         ] {
             assert_eq!(java(parse_collapsed(text)), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn functions_of_go_are_not_java_methods() {
+        for text in
+            ["main.(*T).m", "net/http.(*conn).serve", "github.com/a/b.F", "gopkg.in/yaml%2ev2.U", "runtime.main"]
+        {
+            assert!(is_go_frame(text), "{text}");
+        }
+        for text in [
+            "app/Main.loop",
+            "p/outer.0x7f.run",
+            "p.outer/0x7f.run",
+            "app.Main.f(Ljava/lang/String|)V@3",
+            "[libjvm.so]",
+            "/usr/lib/libc.so.6",
+            "libc.so.6",
+        ] {
+            assert!(!is_go_frame(text), "{text}");
+        }
+        for (text, expected) in [
+            ("runtime/pprof.Do", "symbol runtime/pprof.Do native"),
+            ("main.main", "symbol main.main native"),
+            ("sys_read_[k]", "symbol sys_read kernel"),
+            ("app/Main.run_[j]", "app.Main#run#? compiled"),
+            ("app/Main.loop(I)V@3", "app.Main#loop#void int@3 unknown"),
+        ] {
+            assert_eq!(java(Form::Go.parse(text)), expected, "{text}");
         }
     }
 

@@ -3,7 +3,7 @@
 use crate::call_chains::{Certainty, Frame, FrameId, FrameKind, Function, MAX_HITS, StackTable, ThreadId, Unit};
 use crate::digits::number_of;
 use crate::stacks::collapsed::frames;
-use crate::stacks::collapsed::frames::UNKNOWN_BCI;
+use crate::stacks::collapsed::frames::{Form, UNKNOWN_BCI};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -111,13 +111,20 @@ pub(crate) fn has_fractions(data: &[u8]) -> bool {
     found.any(|line| split_count(line.bytes).is_some_and(|(_, count)| count.millionths.is_some()))
 }
 
-/// Whether a text is of perf's form, by its frames.
-pub(crate) fn is_folded(data: &[u8]) -> bool {
-    stack_lines(data).take(SAMPLE_LINES).any(|line| {
+/// Returns the form of a text, by the frames of its first lines.
+pub(crate) fn form_of(data: &[u8]) -> Form {
+    let mut form = Form::Collapsed;
+    for line in stack_lines(data).take(SAMPLE_LINES) {
         let line = String::from_utf8_lossy(line.bytes);
         let stack = line.rsplit_once(' ').map_or(&*line, |(stack, _)| stack);
-        stack.split(';').skip(1).any(frames::is_perf_frame)
-    })
+        if stack.split(';').skip(1).any(frames::is_perf_frame) {
+            return Form::Folded;
+        }
+        if form == Form::Collapsed && stack.split(';').any(frames::is_go_frame) {
+            form = Form::Go;
+        }
+    }
+    form
 }
 
 /// Returns the number of stacks among the first lines, and the number of these that end in a class, as in profiles of
@@ -209,6 +216,7 @@ pub(crate) struct CollapsedLosses {
     certainty: u64,
     lines: u64,
     kinds: u64,
+    separators: u64,
 }
 
 impl CollapsedLosses {
@@ -221,6 +229,7 @@ impl CollapsedLosses {
             (self.certainty, "dropped the marks of", "exact or guessed stack", ""),
             (self.lines, "dropped the line numbers of", "frame", ""),
             (self.kinds, "dropped the types (interpreted, compiled, inlined) of", "frame", ""),
+            (self.separators, "wrote `:` for `;`, which separates frames, in the names of", "frame", ""),
         ];
         let found = rows.into_iter().filter(|(count, ..)| *count > 0);
         let words = found.map(|(count, verb, what, rest)| format!("{verb} {} {rest}", number_of(count, what)));
@@ -230,7 +239,9 @@ impl CollapsedLosses {
     /// Counts the data of a frame that has no place in the text.
     fn add_frame(&mut self, table: &StackTable, frame: Frame) {
         self.lines += u64::from(frame.line.is_some());
-        let is_symbol = matches!(table.function(frame.function), Function::Symbol { .. });
+        let function = table.function(frame.function);
+        let is_symbol = matches!(function, Function::Symbol { .. });
+        self.separators += u64::from(matches!(function, Function::Symbol { name } if table.name(name).contains(';')));
         self.kinds += u64::from(match frame.kind {
             FrameKind::Unknown => false,
             // Readers take symbols for native code; those of the kernel have their mark.

@@ -34,9 +34,9 @@ use crate::limits::Limits;
 use crate::perf::{is_event_named, no_event_named, several_events};
 use crate::stacks::perf_script as script;
 use foldhash::{HashMap, HashMapExt};
-use frames::{Named, TextFrame};
+use frames::{Form, Named, TextFrame};
 use lines::{
-    Count, class_leaves, has_fractions, is_comment, is_folded, split_count, split_thread, stack_lines, stated_unit,
+    Count, class_leaves, form_of, has_fractions, is_comment, split_count, split_thread, stack_lines, stated_unit,
 };
 use std::borrow::Cow;
 
@@ -129,17 +129,17 @@ pub(crate) fn read_stacks_until(
         return Err(Error::new(ErrorKind::Unsupported { what }).with_hint(hint));
     }
     if options.dialect != Dialect::Collapsed && script::is_script(data) {
-        let reader = TextReader::new(true, options, limits, cancel, table);
+        let reader = TextReader::new(Form::Folded, options, limits, cancel, table);
         return read_script(data, event, reader);
     }
-    let folded = match options.dialect {
-        Dialect::Collapsed => false,
-        Dialect::Folded => true,
-        Dialect::Auto => is_folded(data),
+    let form = match options.dialect {
+        Dialect::Collapsed => Form::Collapsed,
+        Dialect::Folded => Form::Folded,
+        Dialect::Auto => form_of(data),
     };
-    let format = if folded { "folded stacks" } else { "collapsed stacks" };
+    let format = if form == Form::Folded { "folded stacks" } else { "collapsed stacks" };
     let (unit, unknown) = CountUnit::of(data);
-    let mut reader = TextReader::new(folded, options, limits, cancel, table);
+    let mut reader = TextReader::new(form, options, limits, cancel, table);
     reader.read(data, unit).map_err(|error| error.in_format(format))?;
     let mut warnings = reader.warnings();
     if reader.rounded > 0 {
@@ -222,7 +222,7 @@ fn read_script(data: &[u8], event: Option<&str>, mut reader: TextReader<'_>) -> 
 pub(crate) const SIMPLE_NAMES: &str = "class names have no packages, so a converted profile matches no program";
 
 struct TextReader<'a> {
-    folded: bool,
+    form: Form,
     options: &'a TextOptions,
     limits: &'a Limits,
     cancel: &'a Cancel,
@@ -243,7 +243,7 @@ struct TextReader<'a> {
 
 impl<'a> TextReader<'a> {
     fn new(
-        folded: bool,
+        form: Form,
         options: &'a TextOptions,
         limits: &'a Limits,
         cancel: &'a Cancel,
@@ -251,7 +251,7 @@ impl<'a> TextReader<'a> {
     ) -> Self {
         let saturated_before = table.saturated();
         Self {
-            folded,
+            form,
             options,
             limits,
             cancel,
@@ -288,7 +288,7 @@ impl<'a> TextReader<'a> {
 
     /// Profiles of allocations and locks count bytes or nanoseconds.
     fn refuse_weights(&self, data: &[u8]) -> Result<()> {
-        if self.options.accept_weights || self.folded {
+        if self.options.accept_weights || self.form == Form::Folded {
             return Ok(());
         }
         let (all, classes) = class_leaves(data);
@@ -306,9 +306,9 @@ impl<'a> TextReader<'a> {
         let (hits, is_rounded) = unit.convert(count);
         let stack = String::from_utf8_lossy(stack);
         self.fixed += u64::from(matches!(stack, Cow::Owned(_)));
-        let (thread, stack) = if self.folded { split_process(&stack) } else { split_thread(&stack) };
+        let (thread, stack) = if self.form == Form::Folded { split_process(&stack) } else { split_thread(&stack) };
         let thread: Option<ThreadId> = thread.map(|name| self.table.intern_thread(name));
-        let found = if self.folded { self.folded_stack(stack)? } else { self.collapsed_stack(stack)? };
+        let found = if self.form == Form::Folded { self.folded_stack(stack)? } else { self.collapsed_stack(stack)? };
         let Some(stack) = found else { return Ok(false) };
         self.rounded += u64::from(is_rounded);
         if hits > 0 {
@@ -445,8 +445,7 @@ impl<'a> TextReader<'a> {
             return Ok(*known);
         }
         self.check_length(text)?;
-        let TextFrame { name, bci, kind } =
-            if self.folded { frames::parse_perf(text) } else { frames::parse_collapsed(text) };
+        let TextFrame { name, bci, kind } = self.form.parse(text);
         self.table.observed.marks_frames |= frames::split_annotation(text).1 != FrameKind::Unknown;
         let function = self.function(name);
         let frame = self.table.intern_frame(Frame { function, bci, line: None, kind });

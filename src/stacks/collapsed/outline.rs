@@ -8,8 +8,8 @@ use crate::bytes::without_byte_order_mark;
 use crate::call_chains::{FrameKind, FunctionId, MAX_HITS, StackTable};
 use crate::java;
 use crate::limits::Limits;
-use crate::stacks::collapsed::frames::{self, Named, TextFrame};
-use crate::stacks::collapsed::lines::{class_leaves, is_comment, is_folded, split_count, split_thread, stated_unit};
+use crate::stacks::collapsed::frames::{Form, Named, TextFrame};
+use crate::stacks::collapsed::lines::{class_leaves, form_of, is_comment, split_count, split_thread, stated_unit};
 use crate::stacks::collapsed::{Dialect, TextOptions};
 use foldhash::HashMap;
 use std::io::BufRead;
@@ -53,22 +53,27 @@ pub fn outline(
     least: impl FnOnce(u128) -> u128,
 ) -> Option<Outline> {
     let text = std::str::from_utf8(without_byte_order_mark(data)).ok()?;
-    let is_plain = match options.dialect {
-        Dialect::Collapsed => true,
-        Dialect::Folded => false,
-        Dialect::Auto => !is_folded(text.as_bytes()),
+    let form = match options.dialect {
+        Dialect::Collapsed => Form::Collapsed,
+        Dialect::Folded => Form::Folded,
+        Dialect::Auto => form_of(text.as_bytes()),
     };
     let (all, classes) = class_leaves(text.as_bytes());
     // Only the reader converts a unit.
     if stated_unit(text.as_bytes()).is_some() {
         return None;
     }
-    if !is_plain || !options.accept_weights && classes * 2 > all {
+    if form == Form::Folded || !options.accept_weights && classes * 2 > all {
         return None;
     }
     let mut lines = split_lines(text, limits)?;
     let total = lines.iter().map(|line| u128::from(line.hits)).sum();
-    let mut tree = Tree { text, resolver: Resolver::default(), least: least(total).max(1), nodes: Vec::new() };
+    let mut tree = Tree {
+        text,
+        resolver: Resolver { form, ..Resolver::default() },
+        least: least(total).max(1),
+        nodes: Vec::new(),
+    };
     tree.build(&mut lines);
     let Resolver { table, names, simple_names, .. } = tree.resolver;
     Some(Outline { table, names, nodes: tree.nodes, total, simple_names })
@@ -214,6 +219,7 @@ fn frame_len(rest: &[u8]) -> usize {
 /// Numbers of names, by the text of frames. Different strings can have the same name.
 #[derive(Default)]
 struct Resolver<'t> {
+    form: Form,
     table: StackTable,
     names: Vec<(String, FunctionId, FrameKind)>,
     by_text: HashMap<&'t str, u32>,
@@ -229,7 +235,7 @@ impl<'t> Resolver<'t> {
         if let Some(known) = self.by_text.get(text) {
             return *known;
         }
-        let TextFrame { name, kind, .. } = frames::parse_collapsed(text);
+        let TextFrame { name, kind, .. } = self.form.parse(text);
         let function = match name {
             Named::Symbol(name) => self.table.intern_symbol(&name),
             Named::Java { class, name, types } => {
