@@ -9,17 +9,22 @@ use crate::instr::cross_release::{Followed, Following};
 use crate::instr::memory_profiles::load;
 use crate::instr::open::{ReadOptions, with_reader};
 use crate::memprof::{self, MemoryProfile};
-use crate::model::{Counters, FunctionId, FunctionTable, NameRef, ProfileReader, RecordRef, ValueKind, name_ref};
+use crate::model::{
+    Counters, FunctionId, FunctionTable, NameRef, ProfileReader, RecordId, RecordRef, RecordView, ValueKind, name_ref,
+};
 use foldhash::fast::RandomState;
 use std::collections::HashMap;
 
 /// Names of LLVM functions and sites, numbered across both files.
 #[derive(Debug, Default)]
 struct LlvmSpace {
+    /// All functions and their FuncHashes, without counters.
     functions: FunctionTable,
-    /// Numbers of records, by function, FuncHash and number of counters: records with other numbers of counters cannot be
-    /// compared.
-    records: HashMap<(FunctionId, u64, usize), usize, RandomState>,
+    /// For each record of `functions`, its number, and its number of counters.
+    records: Vec<(usize, usize)>,
+    /// Numbers of further records with the same name and FuncHash, by their number of counters: records with other
+    /// numbers of counters cannot be compared.
+    other_records: HashMap<(RecordId, usize), usize, RandomState>,
     /// Numbers of value sites, by record and place.
     sites: HashMap<(usize, usize), u64, RandomState>,
     site_names: Vec<(FunctionId, usize)>,
@@ -43,9 +48,9 @@ struct RecordCounters {
     places: Vec<Place>,
     /// Counters of records whose counters all fit 32 bits.
     narrow: Vec<u32>,
-    /// Counters of other records whose counters all fit 64 bits.
+    /// Counters of other records.
     wide: Vec<u64>,
-    /// Counters of all other records: sums of several records.
+    /// Sums of several records with one name and hash.
     sums: Vec<u128>,
     total: u128,
 }
@@ -68,40 +73,40 @@ enum Width {
 }
 
 impl RecordCounters {
-    /// Adds the counters of a record.
-    fn add(&mut self, record: usize, counters: Counters<'_>) {
+    /// Adds the counters of a record. Returns their sum.
+    fn add(&mut self, record: usize, counters: Counters<'_>) -> u128 {
         if self.places.len() <= record {
             self.places.resize(record + 1, Place::default());
         }
         self.places[record] = if self.places[record].len == 0 {
-            self.push(counters.iter().map(u128::from))
+            self.push(counters)
         } else {
             // The file has several records with one name and hash.
             let mut sums: Vec<u128> = self.of(record).collect();
             sums.resize(sums.len().max(counters.len()), 0);
             sums.iter_mut().zip(counters.iter()).for_each(|(sum, count)| *sum += u128::from(count));
-            self.push(sums.into_iter())
+            let start = self.sums.len();
+            self.sums.extend_from_slice(&sums);
+            Place { width: Width::Sums, start, len: sums.len() }
         };
-        self.total += counters.iter().map(u128::from).sum::<u128>();
+        let mut sum = 0;
+        counters.for_each_piece(|piece| sum += piece.iter().copied().map(u128::from).sum::<u128>());
+        self.total += sum;
+        sum
     }
 
-    fn push(&mut self, counts: impl Iterator<Item = u128> + Clone) -> Place {
-        let largest = counts.clone().max().unwrap_or(0);
-        let (width, start, end);
-        if largest <= u32::MAX.into() {
+    fn push(&mut self, counters: Counters<'_>) -> Place {
+        let mut bits = 0;
+        counters.for_each_piece(|piece| bits = piece.iter().fold(bits, |bits, counter| bits | counter));
+        let (width, start);
+        if bits <= u32::MAX.into() {
             (width, start) = (Width::Narrow, self.narrow.len());
-            self.narrow.extend(counts.map(|count| count as u32));
-            end = self.narrow.len();
-        } else if largest <= u64::MAX.into() {
-            (width, start) = (Width::Wide, self.wide.len());
-            self.wide.extend(counts.map(|count| count as u64));
-            end = self.wide.len();
+            counters.for_each_piece(|piece| self.narrow.extend(piece.iter().map(|count| *count as u32)));
         } else {
-            (width, start) = (Width::Sums, self.sums.len());
-            self.sums.extend(counts);
-            end = self.sums.len();
+            (width, start) = (Width::Wide, self.wide.len());
+            counters.append_to(&mut self.wide);
         }
-        Place { width, start, len: end - start }
+        Place { width, start, len: counters.len() }
     }
 
     /// Returns the counters of a record; none for a record that the profile does not have.
@@ -133,8 +138,16 @@ impl RecordCounters {
 impl LlvmSpace {
     /// Returns the number of a record.
     fn record(&mut self, function: FunctionId, hash: u64, counters: usize) -> usize {
-        let next = self.records.len();
-        *self.records.entry((function, hash, counters)).or_insert(next)
+        let next = self.records.len() + self.other_records.len();
+        let Some(known) = self.functions.find_record(function, hash) else {
+            self.functions.push_record(function, RecordView::of_counters(hash, (&[][..]).into()));
+            self.records.push((next, counters));
+            return next;
+        };
+        match self.records[known.index()] {
+            (number, same) if same == counters => number,
+            _ => *self.other_records.entry((known, counters)).or_insert(next),
+        }
     }
 
     /// Returns the number of a value site.
@@ -191,8 +204,7 @@ impl LlvmSpace {
         let function = self.functions.intern_shared(read.name, name_ref, read.text);
         let record = self.record(function, read.record.func_hash, read.record.counters.len());
         if read.record.pseudo_count().is_none() {
-            counters.add(record, read.record.counters);
-            let events = read.record.counters.iter().map(u128::from).sum();
+            let events = counters.add(record, read.record.counters);
             facts.functions.push((function.index() as u64, events));
         }
         for kind in ValueKind::EACH {
@@ -276,7 +288,10 @@ mod tests {
     fn counters_of_repeated_records_are_added() {
         let counters = |records: &[(usize, &[u64])]| {
             let mut all = RecordCounters::default();
-            records.iter().for_each(|(record, counters)| all.add(*record, (*counters).into()));
+            for (record, counters) in records {
+                let sum = all.add(*record, (*counters).into());
+                assert_eq!(sum, counters.iter().copied().map(u128::from).sum());
+            }
             all
         };
         let large = u64::from(u32::MAX) + 1;
