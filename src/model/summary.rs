@@ -66,6 +66,10 @@ pub struct SummaryBuilder {
     small: Tally,
     /// All other counts, one by one.
     large: Vec<u64>,
+    /// The number of large counts at which equal ones are counted next.
+    next_count: usize,
+    /// Large counts of which many were equal: the distinct ones in ascending order, with how often each occurred.
+    counted: Vec<Vec<(u64, u32)>>,
     /// Large counts of parts that were sorted.
     runs: Vec<Vec<u64>>,
     /// A buffer for counters that are stored in 32 bits.
@@ -74,6 +78,9 @@ pub struct SummaryBuilder {
 
 /// Counts below this are tallied in a table instead of being sorted.
 const SMALL: u64 = 4096;
+
+/// Equal large counts are first counted when there are this many: 2 MiB.
+const FIRST_COUNT: usize = 1 << 18;
 
 /// Counters for small counts at even and odd positions. Equal counts are often adjacent, and adding to one number twice
 /// in a row would stall.
@@ -184,6 +191,24 @@ impl SummaryBuilder {
             add(*odd, 1);
         }
         last.iter().for_each(|count| add(*count, 0));
+        if self.large.len() >= self.next_count.max(FIRST_COUNT) {
+            self.count_equal();
+        }
+    }
+
+    /// Counts equal large counts, if this saves much memory: most profiles have far fewer distinct counts than counters.
+    #[cold]
+    fn count_equal(&mut self) {
+        self.large.sort_unstable();
+        let distinct = 1 + self.large.windows(2).filter(|pair| pair[0] != pair[1]).count();
+        if distinct <= self.large.len() / 4 {
+            let known = self.counted.pop().unwrap_or_default();
+            self.counted.push(counted(known, &self.large));
+            self.large.clear();
+        }
+        // The lists grow by a factor, so the work is in proportion to the number of counters.
+        let kept = self.large.len().max(self.counted.last().map_or(0, Vec::len));
+        self.next_count = kept.saturating_mul(8);
     }
 
     /// Does now what [`finish`](Self::finish) would have to do for the counters
@@ -206,6 +231,7 @@ impl SummaryBuilder {
         ours.max_internal_count = ours.max_internal_count.max(theirs.max_internal_count);
         self.small.absorb(&other.small);
         self.large.extend(other.large);
+        self.counted.extend(other.counted);
         self.runs.extend(other.runs);
     }
 
@@ -217,7 +243,7 @@ impl SummaryBuilder {
         }
         self.sort();
         let total = u128::from(self.summary.total_count);
-        let mut groups = LargestFirst { runs: self.runs }.chain(self.small.largest_first());
+        let mut groups = LargestFirst { runs: self.runs, counted: self.counted }.chain(self.small.largest_first());
         let (mut sum, mut seen, mut count) = (0u64, 0u32, 0u64);
         for &cutoff in cutoffs {
             let desired = (total * u128::from(cutoff) / 1_000_000) as u64;
@@ -233,17 +259,40 @@ impl SummaryBuilder {
     }
 }
 
-/// Distinct counts of sorted runs, with how often each occurred.
+/// Adds sorted counts to distinct ones.
+fn counted(known: Vec<(u64, u32)>, sorted: &[u64]) -> Vec<(u64, u32)> {
+    let mut all = Vec::with_capacity(known.len());
+    let mut known = known.into_iter().peekable();
+    for equal in sorted.chunk_by(|one, next| one == next) {
+        let count = equal[0];
+        all.extend(std::iter::from_fn(|| known.next_if(|(smaller, _)| *smaller < count)));
+        let seen = known.next_if(|(same, _)| *same == count).map_or(0, |(_, seen)| seen);
+        all.push((count, seen.wrapping_add(equal.len() as u32)));
+    }
+    all.extend(known);
+    all
+}
+
+/// Distinct counts of sorted lists, with how often each occurred.
 struct LargestFirst {
+    /// Lists of counts that may repeat.
     runs: Vec<Vec<u64>>,
+    /// Lists of distinct counts with their frequencies.
+    counted: Vec<Vec<(u64, u32)>>,
 }
 
 impl Iterator for LargestFirst {
     type Item = (u64, u32);
 
     fn next(&mut self) -> Option<(u64, u32)> {
-        let value = self.runs.iter().filter_map(|run| run.last()).copied().max()?;
+        let last_of_runs = self.runs.iter().filter_map(|run| run.last()).copied();
+        let last_counted = self.counted.iter().filter_map(|list| list.last()).map(|(count, _)| *count);
+        let value = last_of_runs.chain(last_counted).max()?;
         let mut frequency = 0u32;
+        for list in &mut self.counted {
+            let seen = list.pop_if(|(last, _)| *last == value).map_or(0, |(_, seen)| seen);
+            frequency = frequency.wrapping_add(seen);
+        }
         for run in &mut self.runs {
             while run.pop_if(|last| *last == value).is_some() {
                 frequency = frequency.wrapping_add(1);
@@ -271,6 +320,44 @@ mod tests {
         assert_eq!(row(10_000), Some((900, 1)));
         assert_eq!(row(990_000), Some((20, 2)));
         assert_eq!(row(999_000), Some((10, 3)));
+    }
+
+    #[test]
+    fn rows_do_not_depend_on_how_counts_are_stored() {
+        let rules = SummaryRules::PseudoCounts;
+        // A count repeats this often.
+        for repeats in [1, 2, 50] {
+            let len = 3 * FIRST_COUNT;
+            let distinct = (len / repeats) as u64;
+            let counts: Vec<u64> = (0..len as u64).map(|at| SMALL + at * 7919 % distinct * 3).collect();
+            let (mut whole, mut parts) = (SummaryBuilder::new(rules), [(); 2].map(|()| SummaryBuilder::new(rules)));
+            for (at, counters) in counts.chunks(100).enumerate() {
+                whole.add_counters(counters);
+                parts[at % 2].add_counters(counters);
+            }
+            assert_eq!(whole.large.len() < FIRST_COUNT, repeats == 50, "{repeats}");
+            let [mut one, mut other] = parts;
+            other.sort();
+            one.absorb(other);
+            let cutoffs = [10_000, 500_000, 999_999];
+            let summary = whole.finish(&cutoffs);
+            assert_eq!(one.finish(&cutoffs), summary);
+            // The walk over all counts, one by one.
+            let mut sorted = counts;
+            sorted.sort_unstable_by(|a, b| b.cmp(a));
+            let total: u64 = sorted.iter().sum();
+            for (row, cutoff) in summary.rows.iter().zip(cutoffs) {
+                let desired = (u128::from(total) * u128::from(cutoff) / 1_000_000) as u64;
+                let mut sum = 0;
+                let reached = sorted.iter().position(|count| {
+                    sum += count;
+                    sum >= desired
+                });
+                let min_count = sorted[reached.unwrap()];
+                let num_counts = sorted.iter().filter(|count| **count >= min_count).count() as u64;
+                assert_eq!((row.min_count, row.num_counts), (min_count, num_counts), "{repeats} {cutoff}");
+            }
+        }
     }
 
     #[test]
