@@ -46,16 +46,17 @@ pub(crate) fn split_annotation(text: &str) -> (&str, FrameKind) {
     (text, FrameKind::Unknown)
 }
 
-/// Who wrote the frames of a text.
+/// How the frames of a text are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Form {
-    /// async-profiler, or our own writer.
+    /// As async-profiler and our own writer put them: `app/Main.loop` is a Java method.
     #[default]
     Collapsed,
-    /// perf's folder.
+    /// As perf's folder puts them.
     Folded,
-    /// A tool that knows functions of Go, which look like Java methods: `runtime/pprof.Do`.
-    Go,
+    /// As names of functions: the text has no Java methods, so `runtime/pprof.Do`, `os.path.join` and `a.out` are not
+    /// any.
+    Names,
 }
 
 impl Form {
@@ -64,13 +65,13 @@ impl Form {
         match self {
             Self::Collapsed => parse_collapsed(text),
             Self::Folded => parse_perf(text),
-            Self::Go => parse_go(text),
+            Self::Names => parse_name(text),
         }
     }
 }
 
-/// Parses a frame of a text with functions of Go. Only a descriptor or an annotation makes it a Java method.
-fn parse_go(text: &str) -> TextFrame {
+/// Parses a frame of a text without Java methods. Only a descriptor or an annotation makes it one.
+fn parse_name(text: &str) -> TextFrame {
     let (name, kind) = split_annotation(text);
     if !matches!(kind, FrameKind::Unknown | FrameKind::Kernel) || parse_frame(text).is_some() {
         return parse_collapsed(text);
@@ -100,6 +101,15 @@ pub(crate) fn is_go_frame(text: &str) -> bool {
         Some(is_domain && domain.chars().all(of_domain) && path.contains('.') && !path.starts_with("0x"))
     };
     text.contains(".(*") || GO_STARTS.contains(&text) || has_domain().unwrap_or(false)
+}
+
+/// Returns true if a frame is most likely a Java method: it has an annotation, a BCI or types, or its class begins with a
+/// capital letter.
+pub(crate) fn is_java_frame(text: &str) -> bool {
+    let TextFrame { name, bci, kind } = parse_collapsed(text);
+    let Named::Java { class, types, .. } = name else { return false };
+    let simple = class.rsplit('.').next().unwrap_or(&class);
+    bci.is_some() || types.is_some() || kind != FrameKind::Unknown || simple.starts_with(char::is_uppercase)
 }
 
 /// A frame as async-profiler and our own writer put it.
@@ -498,6 +508,15 @@ mod tests {
         ] {
             assert!(!is_go_frame(text), "{text}");
         }
+        for text in ["app/Main.loop", "Main.main", "p/outer.0x7f.run@3", "a/b.c_[j]", "a/b.<init>(I)V@-5", "p.A$b.run"]
+        {
+            assert!(is_java_frame(text), "{text}");
+        }
+        for text in
+            ["a.out", "os.path.join", "numpy.dot", "runtime/pprof.Do", "_GLOBAL__sub_I_a.cpp", "foo.cold", "main"]
+        {
+            assert!(!is_java_frame(text), "{text}");
+        }
         for (text, expected) in [
             ("runtime/pprof.Do", "symbol runtime/pprof.Do native"),
             ("main.main", "symbol main.main native"),
@@ -505,7 +524,7 @@ mod tests {
             ("app/Main.run_[j]", "app.Main#run#? compiled"),
             ("app/Main.loop(I)V@3", "app.Main#loop#void int@3 unknown"),
         ] {
-            assert_eq!(java(Form::Go.parse(text)), expected, "{text}");
+            assert_eq!(java(Form::Names.parse(text)), expected, "{text}");
         }
     }
 

@@ -111,20 +111,19 @@ pub(crate) fn has_fractions(data: &[u8]) -> bool {
     found.any(|line| split_count(line.bytes).is_some_and(|(_, count)| count.millionths.is_some()))
 }
 
-/// Returns the form of a text, by the frames of its first lines.
+/// Returns the form of a text, by the frames of its first lines. A function that only Go can have excludes Java methods.
 pub(crate) fn form_of(data: &[u8]) -> Form {
-    let mut form = Form::Collapsed;
+    let (mut has_go, mut has_java) = (false, false);
     for line in stack_lines(data).take(SAMPLE_LINES) {
         let line = String::from_utf8_lossy(line.bytes);
         let stack = line.rsplit_once(' ').map_or(&*line, |(stack, _)| stack);
         if stack.split(';').skip(1).any(frames::is_perf_frame) {
             return Form::Folded;
         }
-        if form == Form::Collapsed && stack.split(';').any(frames::is_go_frame) {
-            form = Form::Go;
-        }
+        has_go = has_go || stack.split(';').any(frames::is_go_frame);
+        has_java = has_java || stack.split(';').any(frames::is_java_frame);
     }
-    form
+    if has_java && !has_go { Form::Collapsed } else { Form::Names }
 }
 
 /// Returns the number of stacks among the first lines, and the number of these that end in a class, as in profiles of
