@@ -13,8 +13,8 @@ use crate::instr::cross_release::apply::require_comparable;
 use crate::instr::cross_release::{Finding, colon_form};
 use crate::model::symbols::NameRefMap;
 use crate::model::{
-    FunctionId, FunctionRecord, FunctionView, NameRef, Profile, RecordId, RecordView, Release, SymbolTable, ValueCount,
-    ValueKind, ValueSites, name_ref,
+    FunctionId, FunctionRecord, FunctionView, NameRef, Profile, ProfileKind, RecordId, RecordView, Release,
+    SymbolTable, ValueCount, ValueKind, ValueSites, name_ref,
 };
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -91,6 +91,12 @@ fn check_kinds(input: &InstrInput, program: &Program) -> Result<()> {
         return unable(
             format!("the {} has no functions", program.source().words()),
             "pass an instrumented program, or a profile that it wrote",
+        );
+    }
+    if input.profile.kind.contains(ProfileKind::FUNCTION_ENTRY_ONLY) {
+        return unable(
+            "the profile has function entries only, which no compiler optimizes with".to_string(),
+            "use it for coverage, and record another profile without -pgo-function-entry-coverage",
         );
     }
     program.kind.map_or(Ok(()), |built| require_comparable(input.profile.kind, built))

@@ -14,7 +14,10 @@ use crate::instr::memory_profiles;
 use crate::instr::open::{ReadOptions, open_reader};
 use crate::instr::partial::files::open;
 use crate::limits::Limits;
-use crate::model::{LARGEST_COUNT, ProfileReader, RecordView};
+use crate::model::symbols::name_ref;
+use crate::model::{LARGEST_COUNT, NameRef, ProfileKind, ProfileReader, RecordView};
+use foldhash::HashMap;
+use std::collections::hash_map::Entry;
 
 /// The codes of the findings for a file without records.
 const EMPTY_CODES: [&str; 2] = [".no-functions", ".no-allocations"];
@@ -24,7 +27,6 @@ struct LlvmCheck {
     format: &'static str,
     findings: Vec<CheckFinding>,
     records: u64,
-    executed: u64,
     /// Counters that cannot count further.
     at_maximum: u64,
     counts: Distribution,
@@ -46,7 +48,6 @@ pub(crate) fn check_llvm(bytes: &[u8], format: Format, limits: Limits) -> FileCh
         format: name,
         findings: Vec::new(),
         records: 0,
-        executed: 0,
         at_maximum: 0,
         counts: Distribution::new(Family::Instr),
         has_memory: false,
@@ -146,15 +147,25 @@ impl LlvmCheck {
     }
 
     fn records(&mut self, reader: &mut dyn ProfileReader) {
+        let kind = reader.kind();
+        // Whether each function ran. It can have several records.
+        let mut functions: HashMap<NameRef, bool> = HashMap::default();
         loop {
             match reader.next_record() {
                 Ok(Some(record)) => {
                     let (unnamed, executed) = (record.name.is_empty(), is_executed(record.record));
                     self.records += 1;
-                    self.executed += u64::from(executed);
+                    let known = functions.entry(record.name_ref.unwrap_or_else(|| name_ref(record.name)));
+                    // The second record of a function counts its runs again.
+                    let is_second = matches!(known, Entry::Occupied(_))
+                        && kind.is_context_sensitive()
+                        && record.record.is_context_sensitive();
+                    *known.or_default() |= executed && !is_second;
                     if record.record.pseudo_count().is_none() {
                         let counters = || record.record.counters.iter();
-                        self.counts.add(record.name, counters().map(u128::from).sum());
+                        if !is_second {
+                            self.counts.add(record.name, counters().map(u128::from).sum());
+                        }
                         self.at_maximum += counters().filter(|count| *count >= LARGEST_COUNT).count() as u64;
                     }
                     if unnamed {
@@ -177,13 +188,18 @@ impl LlvmCheck {
         if self.records == 0 && self.has_memory {
             return;
         }
+        if kind.contains(ProfileKind::FUNCTION_ENTRY_ONLY) {
+            let message =
+                "the profile has function entries only: it is for coverage, and no compiler optimizes with it";
+            self.warn("function-entries-only", "$", message);
+        }
         if self.records == 0 {
             self.warn("no-functions", "$", "the profile has no functions");
-        } else if self.executed == 0 {
+        } else if functions.values().all(|executed| !executed) {
             self.warn("never-executed", "$", "all counts are 0: no instrumented code ran");
-        } else if self.executed < self.records {
-            let functions = number_of(self.records - self.executed, "function");
-            self.push(Level::Info, "never-run", "$", &format!("{functions} of {} never ran", self.records));
+        } else if functions.values().any(|executed| !executed) {
+            let never = number_of(functions.values().filter(|executed| !**executed).count(), "function");
+            self.push(Level::Info, "never-run", "$", &format!("{never} of {} never ran", functions.len()));
         }
         if self.at_maximum > 0 {
             let counters = number_of(self.at_maximum, "counter");

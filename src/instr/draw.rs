@@ -3,7 +3,9 @@
 use super::cross_release::Candidates;
 use crate::call_chains::percent;
 use crate::model::summary::{CUTOFFS, ProfileSummary, SummaryRules};
-use crate::model::{LARGEST_COUNT, Profile, SummaryBuilder, SymbolTable, ValueKind};
+use crate::model::{
+    FunctionView, LARGEST_COUNT, Profile, ProfileKind, RecordView, SummaryBuilder, SymbolTable, ValueKind,
+};
 use crate::names::demangled;
 use crate::render::sections::compare_shares;
 use crate::render::{Cell, Histogram, Report, Section, Table, group_digits, largest};
@@ -41,7 +43,7 @@ impl InstrContent {
 fn report(title: &str, source: &str, profile: &Profile, symbols: &SymbolTable, baseline: Option<&Profile>) -> Report {
     let functions = functions(profile);
     let mut builder = SummaryBuilder::new(SummaryRules::default());
-    profile.functions.iter().flat_map(|function| function.records()).for_each(|record| builder.add_record(record));
+    records(profile).for_each(|record| builder.add_record(record));
     let summary = builder.finish(CUTOFFS);
     let mut report = Report { title: title.to_string(), ..Report::default() };
     // The total of the summary wraps at 2^64, as in LLVM.
@@ -52,8 +54,7 @@ fn report(title: &str, source: &str, profile: &Profile, symbols: &SymbolTable, b
         report.sections.extend(compare_shares(&shares(&functions), &shares(&before), "all counts"));
     }
     report.sections.push(Section::Table(hottest(functions)));
-    let counts =
-        profile.functions.iter().flat_map(|function| function.records()).flat_map(|record| record.counters.iter());
+    let counts = records(profile).flat_map(|record| record.counters.iter());
     let text = "Number of counters by value.";
     report.sections.push(Section::Histogram(Histogram::by_powers_of_two("Distribution of counts", text, counts)));
     report.sections.push(Section::Table(cutoffs(&summary)));
@@ -64,16 +65,18 @@ fn report(title: &str, source: &str, profile: &Profile, symbols: &SymbolTable, b
 }
 
 fn facts(source: &str, profile: &Profile, summary: &ProfileSummary, total: u128) -> Vec<(String, String)> {
-    let counters: usize =
-        profile.functions.iter().flat_map(|function| function.records()).map(|record| record.counters.len()).sum();
+    let counters: usize = records(profile).map(|record| record.counters.len()).sum();
     let mut facts = vec![
         ("Format".to_string(), source.to_string()),
         ("Functions".to_string(), group_digits(profile.functions.len() as u128)),
         ("Records".to_string(), group_digits(profile.functions.records_len() as u128)),
         ("Counters".to_string(), group_digits(counters as u128)),
     ];
-    let records = || profile.functions.iter().flat_map(|function| function.records());
-    let counted = || records().filter(|record| record.pseudo_count().is_none());
+    let second = profile.functions.records_len() - records(profile).count();
+    if second > 0 {
+        facts.push(("Context-sensitive records, not counted".to_string(), group_digits(second as u128)));
+    }
+    let counted = || records(profile).filter(|record| record.pseudo_count().is_none());
     for (label, count) in [
         ("Total of all counters", total),
         ("Largest function count", summary.max_function_count.into()),
@@ -103,7 +106,18 @@ fn facts(source: &str, profile: &Profile, summary: &ProfileSummary, total: u128)
     facts
 }
 
-/// One function with all of its records.
+/// Returns the records that are counted. A context-sensitive record counts the runs of its function again, as a later pass
+/// of the compiler saw it.
+fn records(profile: &Profile) -> impl Iterator<Item = RecordView<'_>> {
+    profile.functions.iter().flat_map(|function| records_of(profile.kind, function))
+}
+
+fn records_of(kind: ProfileKind, function: FunctionView<'_>) -> impl Iterator<Item = RecordView<'_>> {
+    let has_both = kind.is_context_sensitive() && function.records().any(|record| !record.is_context_sensitive());
+    function.records().filter(move |record| !(has_both && record.is_context_sensitive()))
+}
+
+/// One function with its counted records.
 struct FunctionCounts<'a> {
     name: &'a [u8],
     entry: u128,
@@ -117,7 +131,7 @@ fn functions(profile: &Profile) -> Vec<FunctionCounts<'_>> {
         .functions
         .iter()
         .map(|function| {
-            let records = || function.records().filter(|record| record.pseudo_count().is_none());
+            let records = || records_of(profile.kind, function).filter(|record| record.pseudo_count().is_none());
             FunctionCounts {
                 name: function.name(),
                 entry: records().filter_map(|record| record.counters.first()).map(u128::from).sum(),

@@ -452,6 +452,11 @@ impl Reservoir {
             }
             source.traces.retain(|trace| !trace.functions.is_empty());
         }
+        if self.size == usize::MAX && self.kept.traces.is_empty() {
+            // Without a limit, nothing is drawn, and the number of traces ever seen stays.
+            self.kept = source;
+            return;
+        }
         match self.rule {
             TraceRule::Release17 | TraceRule::Release19 => self.add_as_19(source),
             TraceRule::Release22 => self.add_as_22(source),

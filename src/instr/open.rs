@@ -231,6 +231,7 @@ impl Profile {
             let bytes = input.bytes(Access::Read, &options.limits)?;
             let mut merge = MergeOptions::default();
             merge.keep_vtable_names = true;
+            (merge.trace_reservoir_size, merge.max_trace_length) = (u64::MAX, u64::MAX);
             let mut merger = Merger::new(merge);
             let mut reader = open_reader(&bytes, options)?;
             let mut warnings = Vec::new();

@@ -415,8 +415,8 @@ fn without_samples(inputs: &[Input], program: &Program<'_>, limits: &Limits) -> 
 
 fn short_names(functions: String) -> String {
     format!(
-        "debug info has no mangled name of {functions}, so a compiler does not find the samples: build with -g2 or \
-         -fdebug-info-for-profiling (rustc: -C debuginfo=2)"
+        "debug info has no mangled name of {functions}, so LLVM does not find the samples (GCC does): build with -g2 or \
+         -fdebug-info-for-profiling of clang, or -C debuginfo=2 of rustc"
     )
 }
 

@@ -384,3 +384,35 @@ fn fit_does_not_compare_memory_profiles() {
     assert_eq!(both.code, Some(0), "{}", both.stderr);
     assert!(both.stderr.contains("the memory profile is not compared with the new build"), "{}", both.stderr);
 }
+
+#[test]
+fn context_sensitive_records_do_not_count_runs_again() {
+    let folder = Folder::new();
+    let text = ":csir\nmain\n1\n2\n10\n5\n\nmain\n1152921504606846977\n1\n7\n\nidle\n2\n1\n0\n\nidle\n1152921504606846978\n1\n3\n\n";
+    fs::write(folder.path("a.proftext"), text).unwrap();
+    done(&folder, &["report", "a.proftext", "-o", "a.html"]);
+    let page = fs::read_to_string(folder.path("a.html")).unwrap();
+    for fact in [
+        "<dt>Total of all counters</dt><dd>15</dd>",
+        "<dt>Context-sensitive records, not counted</dt><dd>2</dd>",
+        "<dt>Records that never ran</dt><dd>1</dd>",
+    ] {
+        assert!(page.contains(fact), "{fact}: {page}");
+    }
+    assert!(done(&folder, &["check", "a.proftext"]).contains("1 function of 2 never ran"));
+}
+
+#[test]
+fn profiles_of_function_entries_are_not_for_optimization() {
+    let folder = Folder::new();
+    let text = ":ir\n:single_byte_coverage\nmain\n1\n1\n1\n\n";
+    fs::write(folder.path("a.proftext"), text).unwrap();
+    done(&folder, &["merge", "a.proftext", "-o", "a.profdata"]);
+    let mut bytes = fs::read(folder.path("a.profdata")).unwrap();
+    // The variant bit of function entries.
+    bytes[15] |= 0x20;
+    fs::write(folder.path("b.profdata"), bytes).unwrap();
+    assert!(done(&folder, &["check", "b.profdata"]).contains("function-entries-only"));
+    let fit = folder.run(&["fit", "b.profdata", "--against", "b.profdata"]);
+    assert!(fit.stderr.contains("function entries only, which no compiler optimizes with"), "{}", fit.stderr);
+}

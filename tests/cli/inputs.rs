@@ -616,3 +616,24 @@ fn an_input_that_fails_does_not_choose_the_target() {
     done(&folder, "merge --failure-mode=warn old.iprof bad.profdata old.profdata -o z.profdata");
     assert!(fs::read(folder.path("both.profdata")).unwrap() == fs::read(folder.path("z.profdata")).unwrap());
 }
+
+#[test]
+fn a_conversion_keeps_all_temporal_traces() {
+    let folder = Folder::new();
+    let trace = |length: u32| format!("1\n{}\n", (0..length).map(|at| format!("f{at}")).collect::<Vec<_>>().join(","));
+    let traces: String = (0..130).map(|_| trace(2)).collect::<String>() + &trace(10_500);
+    let text = format!(":ir\n:temporal_prof_traces\n131\n500\n{traces}\nf0\n1\n1\n5\n\nf1\n1\n1\n5\n\n");
+    fs::write(folder.path("a.proftext"), text).unwrap();
+    for target in ["llvm-17", "llvm-19", "llvm-22"] {
+        done(&folder, &format!("convert --strict a.proftext --for {target} -o a.profdata"));
+        done(&folder, "convert --strict a.profdata -o b.proftext");
+        done(&folder, "convert --strict a.profdata -o a.iprof");
+        done(&folder, &format!("convert --strict a.iprof --for {target} -o c.profdata"));
+        done(&folder, "convert --strict c.profdata -o c.proftext");
+        let text = fs::read_to_string(folder.path("b.proftext")).unwrap();
+        assert_eq!(text.matches("\nf0,f1,").count(), 131, "{target}");
+        let longest = text.lines().map(|line| line.matches(',').count()).max();
+        assert!(longest >= Some(10_500) && text.contains("\n500\n"), "{target}: {longest:?}");
+        assert_eq!(fs::read_to_string(folder.path("c.proftext")).unwrap(), text, "{target}");
+    }
+}

@@ -328,6 +328,34 @@ fn a_stripped_program_and_an_object_file_are_readable() {
 }
 
 #[test]
+fn timestamps_of_temporal_instrumentation_are_no_counters() {
+    let test = "timestamps_of_temporal_instrumentation_are_no_counters";
+    let kinds = [
+        "",
+        " -mllvm -pgo-block-coverage",
+        " -mllvm -pgo-function-entry-coverage",
+        " -g -mllvm -profile-correlate=debug-info",
+    ];
+    for release in [19, 22] {
+        let (clang, profdata) = (format!("clang-{release}"), format!("llvm-profdata-{release}"));
+        if !available(test, &[&clang, &profdata]) {
+            continue;
+        }
+        for kind in kinds {
+            let folder = Folder::new();
+            folder.write("a.c", "int f(int n) { return n > 2 ? n : 3; }\nint main(void) { return f(8) - 8; }\n");
+            let options = format!("-fprofile-generate=dumps -mllvm -pgo-temporal-instrumentation{kind}");
+            folder.run(&format!("{clang} {options} a.c -o program"));
+            folder.run("./program");
+            let program = if kind.contains("correlate") { " --debug-info=program" } else { "" };
+            folder.run(&format!("{profdata} merge{program} dumps -o own.profdata"));
+            let report = folder.fit("own.profdata --against program");
+            assert_eq!(report["used_functions"], 1.0, "{release}{kind}: {report:#}");
+        }
+    }
+}
+
+#[test]
 fn the_page_shows_the_comparison_and_escapes_names() {
     let folder = two_profiles();
     let strange = [("main", 10, &[1u64, 2][..]), ("<script>alert(1)</script>", 9, &[5])];

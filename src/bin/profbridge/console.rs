@@ -6,7 +6,7 @@ use crate::standard_output::StandardOutput;
 use profbridge::input::output::{is_standard_output, replace_by_name_with};
 use profbridge::instr::{Loss, LossKind};
 use profbridge::{Error, Result, Warning};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -49,8 +49,18 @@ fn labelled(label: &str, colour: &str, text: &str) {
 /// The number of equal warnings that are printed; the others are counted.
 const EQUAL_WARNINGS: u64 = 3;
 
-/// The number of warnings by their text without paths and numbers, and the file of the first.
-static WARNINGS: Mutex<BTreeMap<String, (u64, PathBuf)>> = Mutex::new(BTreeMap::new());
+/// Equal warnings.
+struct Equal {
+    count: u64,
+    first: PathBuf,
+    /// The files of those that were printed.
+    named: BTreeSet<PathBuf>,
+    /// The files of the others.
+    others: BTreeSet<PathBuf>,
+}
+
+/// Warnings by their text without paths and numbers.
+static WARNINGS: Mutex<BTreeMap<String, Equal>> = Mutex::new(BTreeMap::new());
 
 /// Prints a warning about one of many files, or counts it if enough equal ones were printed. Returns the number of equal
 /// ones, this one included.
@@ -62,21 +72,33 @@ fn grouped(path: Option<&Path>, text: &str) -> u64 {
     let own = text.strip_prefix(&*path.to_string_lossy()).unwrap_or(text);
     let key = own.trim_start_matches([':', ' ']).replace(|c: char| c.is_ascii_digit(), "");
     let mut warnings = WARNINGS.lock().unwrap_or_else(PoisonError::into_inner);
-    let (count, _) = warnings.entry(key).or_insert_with(|| (0, path.to_path_buf()));
-    *count += 1;
-    if *count <= EQUAL_WARNINGS {
+    let equal = warnings.entry(key).or_insert_with(|| Equal {
+        count: 0,
+        first: path.to_path_buf(),
+        named: BTreeSet::new(),
+        others: BTreeSet::new(),
+    });
+    equal.count += 1;
+    if equal.count <= EQUAL_WARNINGS {
         labelled("warning", "35", text);
+        equal.named.insert(path.to_path_buf());
+    } else {
+        equal.others.insert(path.to_path_buf());
     }
-    *count
+    equal.count
 }
 
 /// Prints the number of warnings that were counted instead of printed.
 pub(crate) fn finish_warnings() {
     let warnings = std::mem::take(&mut *WARNINGS.lock().unwrap_or_else(PoisonError::into_inner));
-    for (count, first) in warnings.into_values() {
+    for Equal { count, first, named, others } in warnings.into_values() {
         if let Some(more @ 1..) = count.checked_sub(EQUAL_WARNINGS) {
-            let files = number_of(more, "more file");
-            labelled("warning", "35", &format!("{files} with the same problem as {}", first.display()));
+            // A file can have several equal warnings.
+            let rest = match others.difference(&named).count() {
+                0 => number_of(more, "more warning"),
+                files => number_of(files, "more file"),
+            };
+            labelled("warning", "35", &format!("{rest} with the same problem as {}", first.display()));
         }
     }
 }

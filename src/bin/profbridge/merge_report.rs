@@ -267,11 +267,11 @@ pub(crate) fn report_result(
     }
 }
 
-/// Prints how many temporal traces a merge kept. LLVM also keeps a random selection.
+/// Prints how many temporal traces the output has. LLVM also keeps a random selection.
 fn note_dropped_traces(kept: u64, all: u64) {
     if kept > 0 && kept < all {
         console::note(&format!(
-            "kept a random selection of {kept} of {all} temporal traces (see --temporal-profile-trace-reservoir-size)"
+            "the output has a random selection of {kept} of {all} temporal traces (see merge --temporal-profile-trace-reservoir-size)"
         ));
     }
 }

@@ -233,7 +233,9 @@ impl ProgramFacts {
     pub(crate) fn is_correlated(&self) -> bool {
         let is_marked = |word: &u64| ProfileKind::from_version_word(*word).contains(ProfileKind::DEBUG_INFO_CORRELATE);
         let is_data = |name: &String| name == "__llvm_covdata" || name == ".lcovd";
-        self.version_words.iter().any(is_marked) || self.sections.keys().any(is_data)
+        // The front end does not mark profiles whose functions are in debug info.
+        let has_counters_only = self.bytes_of(["prf_cnts", ".lprfc"]) > 0 && self.bytes_of(["prf_data", ".lprfd"]) == 0;
+        has_counters_only || self.version_words.iter().any(is_marked) || self.sections.keys().any(is_data)
     }
 
     /// Returns true if a counter has one byte.

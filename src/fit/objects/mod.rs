@@ -39,11 +39,12 @@ pub fn read_program(path: &Path, bytes: &[u8], limits: &Limits) -> Result<Progra
             let kind = found.kind().or_else(|| is_of_front_end.then_some(ProfileKind::NONE));
             let source =
                 if found.is_correlation { ProgramSource::CorrelationRecords } else { ProgramSource::DataRecords };
-            let mut program = Program::new(source, found.functions, found.names);
+            let functions = without_timestamps(found.functions, kind);
+            let mut program = Program::new(source, functions, found.names);
             (program.kind, program.has_vtables) = (kind, found.has_vtables);
             program
         }
-        None => match probes(path, bytes, limits) {
+        None => match probes(path, bytes, records::version_word(&file), limits) {
             Some(program) => program,
             None => coverage(&file, limits)?.ok_or_else(|| not_instrumented(&file))?,
         },
@@ -80,8 +81,19 @@ pub(crate) fn fat_architectures(bytes: &[u8]) -> Option<u32> {
     word(4).filter(|count| word(0).is_some_and(|magic| FAT.contains(&magic)) && *count < FIRST_CLASS_VERSION)
 }
 
+/// Returns functions without the timestamps of temporal instrumentation, which precede the counters of a function.
+fn without_timestamps(mut functions: Vec<ProgramFunction>, kind: Option<ProfileKind>) -> Vec<ProgramFunction> {
+    let Some(kind) = kind.filter(|kind| kind.contains(ProfileKind::TEMPORAL)) else { return functions };
+    let counters_of_timestamp = if kind.intersects(ProfileKind::BYTE_COVERAGE) { 8 } else { 1 };
+    for count in functions.iter_mut().filter_map(|function| function.num_counters.as_mut()) {
+        // Compilers leave no room for a timestamp next to a single byte for the function entry.
+        *count = count.checked_sub(counters_of_timestamp).unwrap_or(*count);
+    }
+    functions
+}
+
 /// Returns the functions of the debug info, if it has probes.
-fn probes(path: &Path, bytes: &[u8], limits: &Limits) -> Option<Program> {
+fn probes(path: &Path, bytes: &[u8], version_word: Option<u64>, limits: &Limits) -> Option<Program> {
     let image = Image::read(path, bytes, CorrelationKind::DebugInfo, limits).ok()?;
     let mut names = SymbolTable::new();
     let functions = image.probes().iter().map(|probe| ProgramFunction {
@@ -89,8 +101,11 @@ fn probes(path: &Path, bytes: &[u8], limits: &Limits) -> Option<Program> {
         func_hash: probe.func_hash,
         num_counters: Some(probe.num_counters),
     });
-    let functions = functions.collect();
-    Some(Program::new(ProgramSource::DebugInfo, functions, names))
+    let kind = version_word.map(ProfileKind::from_version_word);
+    let functions = without_timestamps(functions.collect(), kind);
+    let mut program = Program::new(ProgramSource::DebugInfo, functions, names);
+    program.kind = kind;
+    Some(program)
 }
 
 fn coverage(file: &object::File<'_>, limits: &Limits) -> Result<Option<Program>> {

@@ -86,7 +86,8 @@ pub fn judge_for_go(profile: &Profile) -> (GoVerdict, Vec<GoFinding>) {
                 weights.without_start_line,
                 number_of(weights.functions, "function")
             ),
-            hint: "profile a program built with Go 1.20 or later",
+            hint: "the kernel, C and wrappers that the compiler makes have no start_line; if functions of the program have \
+                   none, build it with Go 1.20 or later",
         });
     }
     if weights.edges == 0 {

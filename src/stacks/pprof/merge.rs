@@ -116,9 +116,9 @@ impl Merger {
             locations: vec![None; other.locations.len()],
         };
         let columns = self.columns(other, &mut places)?;
-        self.add_head(other, &mut places);
-        self.inputs += 1;
         let weight = i64::try_from(weight.max(1)).unwrap_or(i64::MAX);
+        self.add_head(other, weight, &mut places);
+        self.inputs += 1;
         let (mut locations, mut labels) = (Vec::new(), Vec::new());
         for sample in other.samples.iter().enumerate().filter(|(at, _)| keep(*at)).map(|(_, sample)| sample) {
             locations.clear();
@@ -203,8 +203,9 @@ impl Merger {
         format!("{}/{}", text(of.kind), text(of.unit))
     }
 
-    /// Adds the other data of a profile. Values come from the first profile that has them; durations are added.
-    fn add_head(&mut self, other: &Profile, places: &mut Places) {
+    /// Adds the other data of a profile. Values come from the first profile that has them; durations are added, multiplied
+    /// by the weight.
+    fn add_head(&mut self, other: &Profile, weight: i64, places: &mut Places) {
         let is_first = self.inputs == 0;
         let mut string = |id| self.strings_of(other, id, places);
         let (drop, keep) = (string(other.drop_frames), string(other.keep_frames));
@@ -243,7 +244,7 @@ impl Merger {
         }
         sum.period_type = sum.period_type.or(period_type);
         sum.period = sum.period.max(period);
-        sum.duration_nanos = sum.duration_nanos.saturating_add(other.duration_nanos);
+        sum.duration_nanos = sum.duration_nanos.saturating_add(other.duration_nanos.saturating_mul(weight));
         if sum.time_nanos == 0 || (other.time_nanos != 0 && other.time_nanos < sum.time_nanos) {
             sum.time_nanos = other.time_nanos;
         }

@@ -64,6 +64,8 @@ impl ConvertArgs {
         options.read.limits = crate::limits::chosen();
         options.read.programs = self.memprof.programs.programs()?;
         options.memprof = self.memprof.options();
+        // The traces of one profile are not sampled or cut.
+        (options.trace_reservoir_size, options.max_trace_length) = (Some(u64::MAX), Some(u64::MAX));
         options.keep_vtable_names = form != OutputForm::MemProfYaml || options.keep_vtable_names;
         settings.write.sparse = self.sparse;
         Ok(settings)
