@@ -66,6 +66,10 @@ class SameAsTheProgram(TestCase):
         bad.write_bytes(profbridge.merge([text], target="llvm-19").to_bytes()[:-40])
         self.compare([bad, old], "--failure-mode=warn", failure_mode="warn")
         self.assertEqual((self.folder / "out.profdata").read_bytes(), merged_by_program([old]))
+        iprof = self.folder / "old.iprof"
+        iprof.write_bytes(profbridge.merge([old]).to_iprof().to_bytes())
+        self.compare([iprof, bad, old], "--failure-mode=warn", failure_mode="warn", family="instr")
+        self.assertEqual((self.folder / "out.profdata").read_bytes(), merged_by_program([iprof, old]))
 
     def test_each_dump_by_itself(self) -> None:
         for path in raw_dumps("clang-1[49]-*.profraw") + raw_dumps("clang-22-*.profraw"):

@@ -328,8 +328,8 @@ fn a_stripped_program_and_an_object_file_are_readable() {
 }
 
 #[test]
-fn timestamps_of_temporal_instrumentation_are_no_counters() {
-    let test = "timestamps_of_temporal_instrumentation_are_no_counters";
+fn timestamps_of_temporal_instrumentation_are_not_counted() {
+    let test = "timestamps_of_temporal_instrumentation_are_not_counted";
     let kinds = ["", " -mllvm -pgo-block-coverage", " -g -mllvm -profile-correlate=debug-info"];
     for release in [19, 22] {
         let (clang, profdata) = (format!("clang-{release}"), format!("llvm-profdata-{release}"));
