@@ -203,7 +203,7 @@ fn equal_stacks_add_up_with_their_weights() {
     let profile = profile();
     let (sum, report) = merged(&[(&profile, 1), (&profile, 4)], MergeOptions::default());
     assert_eq!((sum.samples.len(), sum.samples.get(0).values), (1, &[15, 150][..]));
-    assert_eq!((sum.duration_nanos, sum.time_nanos, sum.period), (4_000, 1_000, 10));
+    assert_eq!((sum.duration_nanos, sum.time_nanos, sum.period), (10_000, 1_000, 10));
     assert_eq!(sum.functions.iter().map(|of| of.start_line).collect::<Vec<_>>(), [20, 10]);
     assert_eq!(sum.comments.len(), 2);
     assert_eq!(report, MergeReport::default());
