@@ -16,8 +16,6 @@ use crate::instr::partial::files::open;
 use crate::limits::Limits;
 use crate::model::symbols::name_ref;
 use crate::model::{LARGEST_COUNT, NameRef, ProfileKind, ProfileReader, RecordView};
-use foldhash::HashMap;
-use std::collections::hash_map::Entry;
 
 /// The codes of the findings for a file without records.
 const EMPTY_CODES: [&str; 2] = [".no-functions", ".no-allocations"];
@@ -27,6 +25,9 @@ struct LlvmCheck {
     format: &'static str,
     findings: Vec<CheckFinding>,
     records: u64,
+    functions: u64,
+    /// Functions that ran.
+    executed: u64,
     /// Counters that cannot count further.
     at_maximum: u64,
     counts: Distribution,
@@ -48,6 +49,8 @@ pub(crate) fn check_llvm(bytes: &[u8], format: Format, limits: Limits) -> FileCh
         format: name,
         findings: Vec::new(),
         records: 0,
+        functions: 0,
+        executed: 0,
         at_maximum: 0,
         counts: Distribution::new(Family::Instr),
         has_memory: false,
@@ -148,19 +151,22 @@ impl LlvmCheck {
 
     fn records(&mut self, reader: &mut dyn ProfileReader) {
         let kind = reader.kind();
-        // Whether each function ran. It can have several records.
-        let mut functions: HashMap<NameRef, bool> = HashMap::default();
+        // The function of the last record, and whether it ran. The records of a function are adjacent.
+        let mut last: Option<(NameRef, bool)> = None;
         loop {
             match reader.next_record() {
                 Ok(Some(record)) => {
                     let (unnamed, executed) = (record.name.is_empty(), is_executed(record.record));
                     self.records += 1;
-                    let known = functions.entry(record.name_ref.unwrap_or_else(|| name_ref(record.name)));
+                    let name = record.name_ref.unwrap_or_else(|| name_ref(record.name));
+                    let (is_known, ran) =
+                        last.filter(|(last, _)| *last == name).map_or((false, false), |(_, ran)| (true, ran));
                     // The second record of a function counts its runs again.
-                    let is_second = matches!(known, Entry::Occupied(_))
-                        && kind.is_context_sensitive()
-                        && record.record.is_context_sensitive();
-                    *known.or_default() |= executed && !is_second;
+                    let is_second = is_known && kind.is_context_sensitive() && record.record.is_context_sensitive();
+                    let runs = executed && !is_second;
+                    self.functions += u64::from(!is_known);
+                    self.executed += u64::from(runs && !ran);
+                    last = Some((name, ran || runs));
                     if record.record.pseudo_count().is_none() {
                         let counters = || record.record.counters.iter();
                         if !is_second {
@@ -195,11 +201,11 @@ impl LlvmCheck {
         }
         if self.records == 0 {
             self.warn("no-functions", "$", "the profile has no functions");
-        } else if functions.values().all(|executed| !executed) {
+        } else if self.executed == 0 {
             self.warn("never-executed", "$", "all counts are 0: no instrumented code ran");
-        } else if functions.values().any(|executed| !executed) {
-            let never = number_of(functions.values().filter(|executed| !**executed).count(), "function");
-            self.push(Level::Info, "never-run", "$", &format!("{never} of {} never ran", functions.len()));
+        } else if self.executed < self.functions {
+            let functions = number_of(self.functions - self.executed, "function");
+            self.push(Level::Info, "never-run", "$", &format!("{functions} of {} never ran", self.functions));
         }
         if self.at_maximum > 0 {
             let counters = number_of(self.at_maximum, "counter");

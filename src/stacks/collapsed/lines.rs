@@ -114,14 +114,21 @@ pub(crate) fn has_fractions(data: &[u8]) -> bool {
 /// Returns the form of a text, by the frames of its first lines. A function that only Go can have excludes Java methods.
 pub(crate) fn form_of(data: &[u8]) -> Form {
     let (mut has_go, mut has_java) = (false, false);
+    let mut before: &[u8] = &[];
     for line in stack_lines(data).take(SAMPLE_LINES) {
-        let line = String::from_utf8_lossy(line.bytes);
-        let stack = line.rsplit_once(' ').map_or(&*line, |(stack, _)| stack);
-        if stack.split(';').skip(1).any(frames::is_perf_frame) {
-            return Form::Folded;
+        let stack = line.bytes.rsplitn(2, |byte| *byte == b' ').last().unwrap_or_default();
+        // Most lines begin with frames of the line before, which were looked at.
+        let equal = stack.iter().zip(before).take_while(|(byte, other)| byte == other).count();
+        let start = stack[..equal].iter().rposition(|byte| *byte == b';').map_or(0, |at| at + 1);
+        let frames = String::from_utf8_lossy(&stack[start..]);
+        for (at, frame) in frames.split(';').enumerate() {
+            if start + at > 0 && frames::is_perf_frame(frame) {
+                return Form::Folded;
+            }
+            has_go = has_go || frames::is_go_frame(frame);
+            has_java = has_java || frames::is_java_frame(frame);
         }
-        has_go = has_go || stack.split(';').any(frames::is_go_frame);
-        has_java = has_java || stack.split(';').any(frames::is_java_frame);
+        before = stack;
     }
     if has_java && !has_go { Form::Collapsed } else { Form::Names }
 }
