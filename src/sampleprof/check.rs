@@ -5,7 +5,7 @@ use super::ext_binary;
 use super::options::{Encoding, ReadOptions};
 use super::profile::SampleProfile;
 use super::reader::{SampleProfileView, detect, read};
-use super::record::{FunctionName, FunctionRecord};
+use super::record::{CallSite, FunctionName, FunctionRecord};
 use crate::digits::number_of;
 use crate::driver::check::{CheckFinding, FileCheck};
 use crate::driver::distribution::Distribution;
@@ -152,8 +152,13 @@ fn check_profile(mut profile: SampleProfile, options: &ReadOptions, findings: &m
     let mut sums = Places::new();
     let title = |record: &FunctionRecord| profile.title(record).escape_ascii().to_string();
     for record in &profile.functions {
-        check_totals(record, &mut |sum, total| {
-            sums.add(|| title(record), || format!("the total is {total}, but the sum of its parts is {sum}"));
+        check_totals(record, None, &mut |site, sum, total| {
+            let copy = site.map(|site| {
+                let name = profile.names.get(site.callee.name).to_bytes().escape_ascii().to_string();
+                format!(" of {name}, inlined at {},", site.location)
+            });
+            let copy = copy.unwrap_or_default();
+            sums.add(|| title(record), || format!("the total{copy} is {total}, but the sum of its parts is {sum}"));
         });
     }
     sums.finish(Level::Warning, "total-below-sum", findings);
@@ -195,12 +200,16 @@ fn check_profile(mut profile: SampleProfile, options: &ReadOptions, findings: &m
 }
 
 /// Calls `report` with the sum and the total of a record whose body and inlined callees exceed its total.
-fn check_totals(record: &FunctionRecord, report: &mut impl FnMut(u128, u64)) {
+fn check_totals<'a>(
+    record: &'a FunctionRecord,
+    site: Option<&'a CallSite>,
+    report: &mut impl FnMut(Option<&'a CallSite>, u128, u64),
+) {
     let own: u128 = record.body.iter().map(|entry| u128::from(entry.samples)).sum();
     let inlined: u128 = record.call_sites.iter().map(|site| u128::from(site.callee.total)).sum();
     let sum = own + inlined;
     if sum > u128::from(record.total) {
-        report(sum, record.total);
+        report(site, sum, record.total);
     }
-    record.call_sites.iter().for_each(|site| check_totals(&site.callee, report));
+    record.call_sites.iter().for_each(|site| check_totals(&site.callee, Some(site), report));
 }

@@ -124,6 +124,10 @@ fn check_judges_structure_and_sums() {
         text(&odd.stdout).contains("sample.total-below-sum: foo: the total is 3, but the sum of its parts is 5"),
         "{odd:?}"
     );
+    workspace.write("inlined.prof", "foo:9:1\n 3: bar:2\n  1: 5\n");
+    let inlined = workspace.attempt("profbridge check inlined.prof");
+    let expected = "sample.total-below-sum: foo: the total of bar, inlined at 3, is 2, but the sum of its parts is 5";
+    assert!(text(&inlined.stdout).contains(expected), "{inlined:?}");
     let bad = workspace.attempt("profbridge check bad.prof");
     assert_eq!(bad.status.code(), Some(3));
     assert!(text(&bad.stdout).contains("sample.malformed: line 2"), "{bad:?}");
