@@ -135,6 +135,7 @@ fn merge_both(family: Family, inputs: &[Input], settings: &MergeSettings, watch:
     let sum = merge_mixed(inputs, &options, &mut |done, total| watch.progress(done, total))
         .map_err(FailedMerge::into_first_failure)?;
     let (used, reports) = (sum.used(), sum.inputs(inputs));
+    // The merge itself does not depend on the target.
     let target = target_of_used(inputs, &reports, &target).map_or(target, |of_used| of_used.target);
     let mut warnings = warnings_of(reports.iter().copied());
     warnings.extend(sum.warnings.iter().map(ToString::to_string));

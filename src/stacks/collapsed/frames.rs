@@ -54,8 +54,7 @@ pub(crate) enum Form {
     Collapsed,
     /// As perf's folder puts them.
     Folded,
-    /// As names of functions: the text has no Java methods, so `runtime/pprof.Do`, `os.path.join` and `a.out` are not
-    /// any.
+    /// As plain names: the text has no Java methods, so `runtime/pprof.Do`, `os.path.join` and `a.out` are other functions.
     Names,
 }
 
@@ -90,8 +89,8 @@ const GO_STARTS: [&str; 6] = [
     "runtime.gcBgMarkWorker",
 ];
 
-/// Returns true if no Java method has the name of this frame, but a function of Go has: a method of a pointer, a function of
-/// a package with a domain, or a function of the runtime.
+/// Returns true if only a function of Go can have this name: a method of a pointer, a function of a package with a domain,
+/// or a function of Go's runtime.
 pub(crate) fn is_go_frame(text: &str) -> bool {
     let has_domain = || {
         let (domain, path) = text.split_once('/')?;
