@@ -399,8 +399,8 @@ pub(crate) fn losses(profile: &Profile, format: OutputFormat) -> Result<Vec<Loss
     }
 }
 
-/// Encodes a profile and replaces a file with it, or writes it to standard output for `-`. Indexed profiles and text
-/// are written while they are encoded.
+/// Encodes a profile and replaces a file with it, or writes it to standard output for `-`. The file is written while
+/// the profile is encoded.
 ///
 /// # Errors
 ///
@@ -437,10 +437,13 @@ pub(super) fn write_with(
             })?;
             Ok(stopped)
         }),
-        OutputFormat::Raw { .. } => {
-            let encoded = encode(profile, options)?;
-            output::replace_compressed(path, compression, |out| wrap(out, &mut |out| out.write_all(&encoded.bytes)))?;
-            Ok(Saved { losses: encoded.losses, stopped: encoded.stopped })
+        OutputFormat::Raw { encoding } => {
+            let kept = options.selected(profile, selection);
+            let encoder = raw::Encoder::new(&kept, &raw::WriteOptions::new(encoding))?;
+            let losses = encoder.losses();
+            options.check_losses(&losses)?;
+            output::replace_compressed(path, compression, |out| wrap(out, &mut |out| encoder.write_to(out)))?;
+            Ok(Saved { losses, stopped: None })
         }
     }
 }

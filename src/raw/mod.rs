@@ -56,8 +56,8 @@ pub(crate) use reader::is_blank;
 pub use reader::{LargeCounters, RawOptions, RawReader};
 #[doc(hidden)]
 pub use values::Targets;
+pub(crate) use write::{Encoder, parse_architecture, written};
 pub use write::{WriteOptions, losses, write};
-pub(crate) use write::{parse_architecture, written};
 
 pub mod correlate;
 mod header;

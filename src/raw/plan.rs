@@ -63,8 +63,8 @@ impl<'p> Plan<'p> {
         plan
     }
 
-    pub(super) fn losses(self) -> Vec<Loss> {
-        self.losses.into_vec()
+    pub(super) fn losses(&self) -> Vec<Loss> {
+        self.losses.clone().into_vec()
     }
 
     fn choose_kind(&mut self, profile: &Profile) {
@@ -140,6 +140,11 @@ impl<'p> Plan<'p> {
             (true, true) => 8,
         };
         item.record.counters.len() as u64 + timestamp
+    }
+
+    /// Bytes of the counters of a record, its timestamp included.
+    pub(super) fn counter_bytes(&self, item: &Item<'_>) -> u64 {
+        self.elements(item).saturating_mul(if self.byte_counters { 1 } else { 8 })
     }
 
     fn count_record_losses(&mut self, record: RecordView<'_>) {

@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::memory::{self, HOLD_OUTPUT};
 use crate::model::symbols::NameRefMap;
 use crate::model::{Loss, NameRef, Profile, RecordView, ValueCount, ValueKind, ValueSites};
+use std::io::{self, Write};
 
 /// How a raw file is written.
 #[derive(Debug, Clone, Copy)]
@@ -84,9 +85,84 @@ pub(crate) fn written<'p>(profile: &'p Profile, options: &WriteOptions) -> Resul
 /// section is larger than the pointer width allows; I/O where the file does not
 /// fit the memory.
 pub fn write(profile: &Profile, options: &WriteOptions) -> Result<Vec<u8>> {
-    check_version(options.encoding.version)?;
-    let plan = Plan::new(profile, options.encoding);
-    Writer::new(&plan, options).write()
+    let encoder = Encoder::new(profile, options)?;
+    let mut bytes = Vec::new();
+    memory::reserve(&mut bytes, usize::try_from(encoder.len()).unwrap_or(usize::MAX), HOLD_OUTPUT)?;
+    encoder.write_to(&mut bytes).map_err(|source| Error::io("cannot write", source))?;
+    Ok(bytes)
+}
+
+/// A profile about to be written. All sections are encoded, except the counters: they are most of the file.
+pub(crate) struct Encoder<'a> {
+    plan: Plan<'a>,
+    endian: Endian,
+    /// From the magic number to the data records.
+    front: Vec<u8>,
+    counters_size: u64,
+    /// The padding after the counters and the sections after it.
+    trailing: Vec<u8>,
+}
+
+/// The bytes of counters that are encoded before they are written: they should stay in the processor's cache.
+const PIECE: usize = 256 << 10;
+
+impl<'a> Encoder<'a> {
+    /// Decides what is written, and encodes everything except the counters.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`write()`].
+    pub fn new(profile: &'a Profile, options: &WriteOptions) -> Result<Self> {
+        check_version(options.encoding.version)?;
+        let plan = Plan::new(profile, options.encoding);
+        let (front, counters_size, trailing) = Writer::new(&plan, options).encode()?;
+        Ok(Self { plan, endian: options.encoding.endian, front, counters_size, trailing })
+    }
+
+    /// Returns what the version cannot store.
+    pub fn losses(&self) -> Vec<Loss> {
+        self.plan.losses()
+    }
+
+    /// Bytes of the file.
+    fn len(&self) -> u64 {
+        (self.front.len() as u64).saturating_add(self.counters_size).saturating_add(self.trailing.len() as u64)
+    }
+
+    /// Writes the file, front to back.
+    ///
+    /// # Errors
+    ///
+    /// The errors of `out`.
+    pub fn write_to(&self, out: &mut dyn Write) -> io::Result<()> {
+        out.write_all(&self.front)?;
+        self.write_counters(out)?;
+        out.write_all(&self.trailing)
+    }
+
+    fn write_counters(&self, out: &mut dyn Write) -> io::Result<()> {
+        let mut bytes = Vec::with_capacity(PIECE);
+        for item in &self.plan.items {
+            // One function may have more counters than memory holds twice.
+            let size = usize::try_from(self.plan.counter_bytes(item)).unwrap_or(usize::MAX);
+            bytes.try_reserve(size).map_err(|_| io::ErrorKind::OutOfMemory)?;
+            let mut sink = Sink::onto(bytes, self.endian);
+            if self.plan.temporal {
+                sink.u64(item.timestamp);
+            }
+            if self.plan.byte_counters {
+                item.record.counters.iter().for_each(|counter| sink.u8(if counter == 0 { 0xff } else { 0 }));
+            } else {
+                item.record.counters.for_each_piece(|counters| sink.u64s(counters));
+            }
+            bytes = sink.into_bytes();
+            if bytes.len() >= PIECE {
+                out.write_all(&bytes)?;
+                bytes.clear();
+            }
+        }
+        out.write_all(&bytes)
+    }
 }
 
 fn check_version(version: u32) -> Result<()> {
@@ -126,7 +202,7 @@ struct Writer<'a> {
 struct Parts {
     binary_ids: Vec<u8>,
     data: Vec<u8>,
-    counters: Vec<u8>,
+    counters_size: u64,
     counters_count: u64,
     bitmap: Vec<u8>,
     uniform_counters: Vec<u8>,
@@ -162,14 +238,21 @@ impl<'a> Writer<'a> {
         Sink::new(self.encoding.endian)
     }
 
-    fn write(&self) -> Result<Vec<u8>> {
+    fn sink_for(&self, size: usize) -> Result<Sink> {
+        let mut bytes = Vec::new();
+        memory::reserve(&mut bytes, size, HOLD_OUTPUT)?;
+        Ok(Sink::onto(bytes, self.encoding.endian))
+    }
+
+    /// Returns the bytes before the counters, the size of the counters, and the bytes after them.
+    fn encode(&self) -> Result<(Vec<u8>, u64, Vec<u8>)> {
         self.check_records()?;
         let mut parts = Parts { binary_ids: self.binary_ids(), ..Parts::default() };
         let names = self.names(&mut parts)?;
         self.vtables(&mut parts)?;
         self.records(&mut parts, &names)?;
         self.check_size(&parts)?;
-        self.assemble(&parts)
+        Ok((self.front(&parts)?, parts.counters_size, self.trailing(&parts)?))
     }
 
     /// A record counts its parts in 32 bits.
@@ -191,9 +274,9 @@ impl<'a> Writer<'a> {
             PointerWidth::Bits32 => 0x5fff_ffff,
             PointerWidth::Bits64 => u64::MAX >> 1,
         };
-        let Parts { data, counters, bitmap, uniform_counters, names, vtables, values, .. } = parts;
-        let found = [data, counters, bitmap, uniform_counters, names, vtables, values];
-        let found = found.iter().fold(0u64, |sum, part| sum.saturating_add(part.len() as u64));
+        let Parts { data, bitmap, uniform_counters, names, vtables, values, .. } = parts;
+        let found = [data, bitmap, uniform_counters, names, vtables, values];
+        let found = found.iter().fold(parts.counters_size, |sum, part| sum.saturating_add(part.len() as u64));
         if found > limit {
             let what = "size of the sections in bytes";
             return Err(Error::above_limit(None, what, found, limit));
@@ -252,13 +335,13 @@ impl<'a> Writer<'a> {
     fn records(&self, parts: &mut Parts, name_starts: &[u64]) -> Result<()> {
         let size = self.layout.size();
         let data_size = self.plan.items.len() as u64 * size as u64;
-        let counters_size = self.plan.items.iter().map(|item| self.counter_bytes(item)).sum::<u64>();
+        let counters_size = self.plan.items.iter().map(|item| self.plan.counter_bytes(item)).sum::<u64>();
         let (counters_start, bitmap_start) = (data_size, data_size + counters_size.next_multiple_of(8));
         let bitmap_size = self.plan.items.iter().map(|item| self.plan.bitmap(item).len() as u64).sum::<u64>();
         let uniform_start = bitmap_start + bitmap_size.next_multiple_of(8);
         let uniform_size = self.plan.items.iter().map(|item| item.record.uniformity.counts.len()).sum::<usize>() * 8;
-        let sections = [&mut parts.data, &mut parts.counters, &mut parts.bitmap, &mut parts.uniform_counters];
-        let sizes = [data_size, counters_size, bitmap_size, if self.plan.uniform { uniform_size as u64 } else { 0 }];
+        let sections = [&mut parts.data, &mut parts.bitmap, &mut parts.uniform_counters];
+        let sizes = [data_size, bitmap_size, if self.plan.uniform { uniform_size as u64 } else { 0 }];
         for (section, size) in sections.into_iter().zip(sizes) {
             memory::reserve(section, usize::try_from(size).unwrap_or(usize::MAX), HOLD_OUTPUT)?;
         }
@@ -270,8 +353,8 @@ impl<'a> Writer<'a> {
                 name_ref: item.name_ref,
                 func_hash: item.record.func_hash,
                 counter_ptr: match self.version() {
-                    ..=7 => address::COUNTERS + parts.counters.len() as u64,
-                    _ => counters_start + parts.counters.len() as u64 - before,
+                    ..=7 => address::COUNTERS + parts.counters_size,
+                    _ => counters_start + parts.counters_size - before,
                 },
                 num_bitmap_bytes: self.plan.bitmap(item).len() as u32,
                 ..DataRecord::default()
@@ -292,32 +375,14 @@ impl<'a> Writer<'a> {
             if addressed.insert(item.name_ref, ()).is_none() {
                 record.function_ptr = self.functions.get(&item.name_ref).copied().unwrap_or(0);
             }
-            let count = self.counters(item, &mut parts.counters);
+            let count = self.plan.elements(item);
             record.num_counters = count as u32;
             parts.counters_count += count;
+            parts.counters_size += self.plan.counter_bytes(item);
             self.values(item, &mut record, &mut parts.values);
             self.layout.write(&record, bytes);
         }
         Ok(())
-    }
-
-    fn counter_bytes(&self, item: &Item<'_>) -> u64 {
-        let size = if self.plan.byte_counters { 1 } else { 8 };
-        (item.record.counters.len() as u64).saturating_mul(size).saturating_add(if self.plan.temporal { 8 } else { 0 })
-    }
-
-    /// Appends the counters. Returns the number of elements.
-    fn counters(&self, item: &Item<'_>, counters: &mut Vec<u8>) -> u64 {
-        let endian = self.encoding.endian;
-        if self.plan.temporal {
-            counters.extend_from_slice(&endian.u64_bytes(item.timestamp));
-        }
-        if self.plan.byte_counters {
-            counters.extend(item.record.counters.iter().map(|counter| if counter == 0 { 0xff } else { 0 }));
-        } else {
-            item.record.counters.iter().for_each(|counter| counters.extend_from_slice(&endian.u64_bytes(counter)));
-        }
-        self.plan.elements(item)
     }
 
     fn values(&self, item: &Item<'_>, record: &mut DataRecord, values: &mut Vec<u8>) {
@@ -369,22 +434,22 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn assemble(&self, parts: &Parts) -> Result<Vec<u8>> {
+    /// Magic number, header, binary ids and data records.
+    fn front(&self, parts: &Parts) -> Result<Vec<u8>> {
         let mut header = Header::new(self.encoding, self.plan.kind);
         let version = self.version();
-        let padding = |bytes: &[u8]| bytes.len().next_multiple_of(8) as u64 - bytes.len() as u64;
         // Version 4 and older have no padding words; their counters fill whole words.
-        let counters_end = parts.data.len() as u64 + parts.counters.len() as u64 + padding(&parts.counters);
+        let counters_end = parts.data.len() as u64 + parts.counters_size + padding(parts.counters_size);
+        let bitmap_size = parts.bitmap.len() as u64;
         header.set_word(Word::BinaryIdsSize, parts.binary_ids.len() as u64);
         header.set_word(Word::NumData, self.plan.items.len() as u64);
         header.set_word(Word::NumCounters, parts.counters_count);
-        header.set_word(Word::PadAfterCounters, padding(&parts.counters));
-        header.set_word(Word::NumBitmapBytes, parts.bitmap.len() as u64);
-        header.set_word(Word::PadAfterBitmap, padding(&parts.bitmap));
+        header.set_word(Word::PadAfterCounters, padding(parts.counters_size));
+        header.set_word(Word::NumBitmapBytes, bitmap_size);
+        header.set_word(Word::PadAfterBitmap, padding(bitmap_size));
         header.set_word(Word::NumUniformCounters, parts.uniform_counters.len() as u64 / 8);
         if self.plan.uniform {
-            let uniform_start = counters_end + parts.bitmap.len() as u64 + padding(&parts.bitmap);
-            header.set_word(Word::UniformCountersDelta, uniform_start);
+            header.set_word(Word::UniformCountersDelta, counters_end + bitmap_size + padding(bitmap_size));
         }
         header.set_word(Word::NamesSize, parts.names.len() as u64);
         let (counters_delta, bitmap_delta) = match version {
@@ -400,32 +465,34 @@ impl<'a> Writer<'a> {
         header.set_word(Word::ValueDataSize, parts.values.len() as u64);
         header.set_word(Word::ValueDataDelta, address::VALUES);
 
-        let sections = [
-            (&parts.counters, true),
-            (&parts.bitmap, true),
-            (&parts.uniform_counters, true),
-            (&parts.names, true),
-            (&parts.vtables, true),
-            (&parts.vtable_names, true),
-            (&parts.values, false),
-        ];
-        let size = sections.iter().map(|(bytes, _)| bytes.len() as u64 + padding(bytes)).sum::<u64>();
-        let size = (header.size() + parts.binary_ids.len() + parts.data.len()) as u64 + size;
-        let mut file = Vec::new();
-        memory::reserve(&mut file, usize::try_from(size).unwrap_or(usize::MAX), HOLD_OUTPUT)?;
-        let mut sink = Sink::onto(file, self.encoding.endian);
+        let mut sink = self.sink_for(header.size() + parts.binary_ids.len() + parts.data.len())?;
         sink.bytes(&header::magic(self.encoding.endian, self.encoding.pointer));
         sink.u64(header.version_word());
         header.words().for_each(|(_, value)| sink.u64(value));
         sink.bytes(&parts.binary_ids);
         sink.bytes(&parts.data);
-        for (bytes, aligned) in sections {
-            sink.bytes(bytes);
-            if aligned {
-                // Padding counts from the section: unpadded ids of version 7 shift all later sections.
-                sink.zeros(padding(bytes) as usize);
-            }
-        }
         Ok(sink.into_bytes())
     }
+
+    /// The padding of the counters, and the sections after them.
+    fn trailing(&self, parts: &Parts) -> Result<Vec<u8>> {
+        let Parts { bitmap, uniform_counters, names, vtables, vtable_names, values, .. } = parts;
+        let padded = [bitmap, uniform_counters, names, vtables, vtable_names];
+        let size =
+            padded.iter().fold(values.len(), |sum, section| sum.saturating_add(section.len().next_multiple_of(8)));
+        let mut sink = self.sink_for(size.saturating_add(8))?;
+        sink.zeros(padding(parts.counters_size) as usize);
+        for section in padded {
+            sink.bytes(section);
+            // Padding counts from the section: unpadded ids of version 7 shift all later sections.
+            sink.zeros(padding(section.len() as u64) as usize);
+        }
+        sink.bytes(values);
+        Ok(sink.into_bytes())
+    }
+}
+
+/// The bytes that fill up a section to whole words.
+fn padding(size: u64) -> u64 {
+    size.next_multiple_of(8) - size
 }
