@@ -60,5 +60,6 @@ mod to_llvm;
 pub use consistency::Trust;
 pub(crate) use extension::Extension;
 pub use extension::MEMBER;
+pub(crate) use to_iprof::ConvertedProfile;
 pub use to_iprof::{ToIprofOptions, to_iprof};
 pub use to_llvm::{Parts, ToLlvmOptions, join, split, to_llvm};

@@ -11,11 +11,13 @@ use crate::bridge::sections::{
 use crate::digits::{push_decimal, push_signed};
 use crate::error::Result;
 use crate::iprof::{
-    BranchClash, Document, Mapping, MergeOptions, Merger, MethodHandle, Table, Tables, Writer, sorted, write_string,
+    BranchClash, Document, Mapping, MergeOptions, Merger, MethodHandle, Table, Tables, WriteOptions, Writer, sorted,
+    write_string,
 };
 use crate::model::{FunctionTable, Loss, LossKind, Losses, Profile, ProfileKind, RecordId, TemporalProfile, ValueKind};
 use std::borrow::Cow;
 use std::collections::HashSet;
+use std::io::{self, Write};
 
 /// Options of the conversion from an LLVM profile to an iprof document.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,6 +48,55 @@ impl Default for ToIprofOptions {
 ///
 /// Contradicting branch lists, if the options make them an error.
 pub fn to_iprof(profile: &Profile, options: &ToIprofOptions) -> Result<(Document, Vec<Loss>)> {
+    let ConvertedProfile { mut document, extension, losses } = ConvertedProfile::new(profile, options)?;
+    if !extension.is_empty() {
+        document.set_compact_member(extension::MEMBER, extension.to_bytes());
+    }
+    Ok((document, losses))
+}
+
+/// A profile as an iprof document. The document does not contain the member `llvm`, which is most of a file: its text is
+/// made when the file is written.
+#[derive(Debug)]
+pub(crate) struct ConvertedProfile<'p> {
+    /// The other members.
+    pub document: Document,
+    extension: Extension<'p>,
+    /// What iprof cannot store.
+    pub losses: Vec<Loss>,
+}
+
+impl<'p> ConvertedProfile<'p> {
+    /// Converts a profile.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`to_iprof`].
+    pub fn new(profile: &'p Profile, options: &ToIprofOptions) -> Result<Self> {
+        convert(profile, options)
+    }
+
+    /// Returns true if the member `llvm` has records.
+    pub fn carries_records(&self) -> bool {
+        self.extension.carries_records()
+    }
+
+    /// Writes the file.
+    ///
+    /// # Errors
+    ///
+    /// The errors of `out`.
+    pub fn write(&self, options: &WriteOptions, out: &mut (dyn Write + Send)) -> io::Result<()> {
+        let writer = Writer::new(options);
+        if self.extension.is_empty() {
+            return writer.write(&self.document, out);
+        }
+        let value = |threads: usize, out: &mut (dyn Write + Send)| self.extension.write_to(threads, out);
+        writer.write_with_member(&self.document, extension::MEMBER, &value, out)
+    }
+}
+
+fn convert<'p>(profile: &'p Profile, options: &ToIprofOptions) -> Result<ConvertedProfile<'p>> {
     let mut losses = Losses::new();
     let own = own_records(profile);
     let (mut document, parts) = sections(profile, &own, options, &mut losses)?;
@@ -64,10 +115,7 @@ pub fn to_iprof(profile: &Profile, options: &ToIprofOptions) -> Result<(Document
         }
         None => {}
     }
-    if !extension.is_empty() {
-        document.set_compact_member(extension::MEMBER, extension.write());
-    }
-    Ok((document, losses.into_vec()))
+    Ok(ConvertedProfile { document, extension, losses: losses.into_vec() })
 }
 
 /// Returns a checksum of the data of a document without its extension, in the order of the file.

@@ -52,6 +52,19 @@ impl Writer {
         DocumentWriter::new(document, &self.options, out).document()
     }
 
+    /// Writes the file with a further top-level member, whose value does not have to be held as a whole: `value` writes
+    /// it with a number of threads.
+    pub(crate) fn write_with_member(
+        &self,
+        document: &Document,
+        name: &[u8],
+        value: &WriteValue<'_>,
+        out: &mut (dyn Write + Send),
+    ) -> io::Result<()> {
+        let further = Some((name, value));
+        DocumentWriter { further, ..DocumentWriter::new(document, &self.options, out) }.document()
+    }
+
     /// Returns a checksum of the file without its version and one of its members.
     pub(crate) fn checksum_without(&self, document: &Document, member: &[u8]) -> u64 {
         let mut hash = Checksum(Xxh3Default::new());
@@ -98,6 +111,9 @@ const FLUSH_BYTES: usize = 1 << 18;
 /// Lists with at most this many entries are written together with the text around them.
 const SMALL_LIST: usize = 64;
 
+/// Writes a value without white space, with the given number of threads.
+type WriteValue<'a> = dyn Fn(usize, &mut (dyn Write + Send)) -> io::Result<()> + 'a;
+
 /// Computes the checksum of the written bytes.
 struct Checksum(Xxh3Default);
 
@@ -121,12 +137,14 @@ struct DocumentWriter<'a> {
     top_members: usize,
     /// For a checksum: the member that it does not cover. It does not cover the version either.
     checked_without: Option<&'a [u8]>,
+    /// A member that is not part of the document: its name, and its value.
+    further: Option<(&'a [u8], &'a WriteValue<'a>)>,
 }
 
 impl<'a> DocumentWriter<'a> {
     fn new(document: &'a Document, options: &'a WriteOptions, out: &'a mut (dyn Write + Send)) -> Self {
         let (text, frames) = (Vec::new(), FrameTexts::default());
-        Self { document, options, out, text, frames, top_members: 0, checked_without: None }
+        Self { document, options, out, text, frames, top_members: 0, checked_without: None, further: None }
     }
 
     fn document(mut self) -> io::Result<()> {
@@ -143,6 +161,10 @@ impl<'a> DocumentWriter<'a> {
                 }
             }
             self.flush(FLUSH_BYTES)?;
+        }
+        if let Some((name, value)) = self.further {
+            self.key(name);
+            self.written_value(value)?;
         }
         for kind in SectionKind::EACH {
             let section = Table::Section(kind);
@@ -189,6 +211,17 @@ impl<'a> DocumentWriter<'a> {
             self.text.extend_from_slice(compact);
         }
         Ok(())
+    }
+
+    fn written_value(&mut self, value: &WriteValue<'_>) -> io::Result<()> {
+        let threads = entry_threads(self.options.threads);
+        if self.pretty() {
+            let mut compact = Vec::new();
+            value(threads, &mut compact)?;
+            return self.value(&compact);
+        }
+        self.flush(0)?;
+        value(threads, self.out)
     }
 
     fn version(&mut self) {

@@ -161,6 +161,10 @@ impl<'a> Iterator for Functions<'a> {
     fn size_hint(&self) -> (usize, Option<usize>) {
         self.left.size_hint()
     }
+
+    fn nth(&mut self, count: usize) -> Option<Self::Item> {
+        self.left.nth(count).map(|at| self.view(at))
+    }
 }
 
 impl DoubleEndedIterator for Functions<'_> {

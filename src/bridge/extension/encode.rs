@@ -1,4 +1,4 @@
-//! Writes a profile as JSON, function by function, without copying it.
+//! Writes a profile as JSON, a block of functions at a time, without holding the text.
 
 use super::{Approximations, Extension};
 use crate::ascii::to_hex;
@@ -8,34 +8,67 @@ use crate::model::{
     Counters, FunctionView, MemProfSection, Profile, ProfileKind, RecordView, TemporalProfile, TemporalTrace,
     ValueCount, ValueKind, ValueSites,
 };
+use crate::threads::ordered_writer::write_in_order;
+use std::io::{self, Write};
+
+/// The functions that one thread formats at a time.
+const BLOCK_FUNCTIONS: usize = 128;
 
 impl Extension<'_> {
-    /// Returns the value of the member, without spaces.
-    pub(crate) fn write(&self) -> Vec<u8> {
-        let mut out = Vec::new();
+    /// Writes the value of the member, without spaces. The bytes do not depend on `threads`.
+    ///
+    /// # Errors
+    ///
+    /// The errors of `out`.
+    pub(crate) fn write_to(&self, threads: usize, out: &mut (dyn Write + Send)) -> io::Result<()> {
         // Readers of version 1 do not know the checksum.
-        out.extend_from_slice(if self.checksum.is_some() { b"{\"version\":2" } else { b"{\"version\":1" });
+        let mut text = if self.checksum.is_some() { b"{\"version\":2" } else { b"{\"version\":1" }.to_vec();
         if let Some(checksum) = self.checksum {
-            member(&mut out, "sections");
-            hex(&mut out, &checksum.to_be_bytes());
+            member(&mut text, "sections");
+            hex(&mut text, &checksum.to_be_bytes());
         }
         if !self.approximate.is_empty() {
-            member(&mut out, "approximate");
-            approximate(&mut out, &self.approximate);
+            member(&mut text, "approximate");
+            approximate(&mut text, &self.approximate);
         }
-        if let Some(content) = &self.profile {
-            profile(&mut out, content);
+        if let Some(profile) = &self.profile {
+            member(&mut text, "kind");
+            kind(&mut text, profile.kind);
+            member(&mut text, "functions");
+            text.push(b'[');
+            out.write_all(&text)?;
+            write_functions(profile, threads, out)?;
+            text.clear();
+            text.push(b']');
+            rest(&mut text, profile);
         }
-        out.push(b'}');
-        out
+        text.push(b'}');
+        out.write_all(&text)
+    }
+
+    /// Returns the value of the member.
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        self.write_to(1, &mut bytes).expect("writing to memory cannot fail");
+        bytes
     }
 }
 
-fn profile(out: &mut Vec<u8>, profile: &Profile) {
-    member(out, "kind");
-    kind(out, profile.kind);
-    member(out, "functions");
-    list(out, profile.functions.iter(), function);
+fn write_functions(profile: &Profile, threads: usize, out: &mut (dyn Write + Send)) -> io::Result<()> {
+    let blocks = profile.functions.len().div_ceil(BLOCK_FUNCTIONS);
+    let make = |block: usize, text: &mut Vec<u8>| {
+        let first = block * BLOCK_FUNCTIONS;
+        for (at, view) in profile.functions.iter().enumerate().skip(first).take(BLOCK_FUNCTIONS) {
+            text.extend_from_slice(if at > 0 { b"," } else { b"" });
+            function(text, view);
+        }
+        Ok(())
+    };
+    write_in_order(blocks, threads, &make, out)
+}
+
+/// Appends the members after the functions.
+fn rest(out: &mut Vec<u8>, profile: &Profile) {
     if !profile.binary_ids.is_empty() {
         member(out, "binaryIds");
         list(out, profile.binary_ids.iter(), |out, id| hex(out, id));

@@ -59,6 +59,12 @@ impl Extension<'_> {
     pub(crate) fn is_empty(&self) -> bool {
         self.approximate.is_empty() && self.profile.is_none()
     }
+
+    /// Returns true if there is a profile with records.
+    pub(crate) fn carries_records(&self) -> bool {
+        let profile = self.profile.as_ref();
+        profile.is_some_and(|profile| profile.functions.records_len() > 0 || profile.memprof.is_some())
+    }
 }
 
 #[cfg(test)]

@@ -50,7 +50,7 @@ fn a_profile_comes_back_exactly() {
         for checksum in [None, Some(0x0123_4567_89ab_cdef)] {
             let profile = Some(Cow::Borrowed(&profile));
             let extension = Extension { profile, checksum, ..Extension::default() };
-            let again = Extension::read(&extension.write()).unwrap();
+            let again = Extension::read(&extension.to_bytes()).unwrap();
             assert_same(again.profile.as_ref().unwrap(), extension.profile.as_ref().unwrap());
             assert_eq!(again.checksum, checksum);
         }
@@ -61,7 +61,7 @@ fn a_profile_comes_back_exactly() {
 fn the_layout_is_the_documented_one() {
     let approximate = Approximations::from([("callCountProfiles".to_string(), "because".to_string())]);
     let mut extension = Extension { approximate, profile: Some(Cow::Owned(sample())), checksum: None };
-    let text = String::from_utf8(extension.write()).unwrap();
+    let text = String::from_utf8(extension.to_bytes()).unwrap();
     let expected = concat!(
         r#"{"version":1,"approximate":{"callCountProfiles":"because"},"kind":["ir","entry-first"],"functions":["#,
         r#"{"name":"main","records":[{"hash":7,"counters":[1,"18446744073709551615"],"bitmap":"00ff","#,
@@ -71,7 +71,7 @@ fn the_layout_is_the_documented_one() {
     );
     assert_eq!(text, expected);
     extension.checksum = Some(0x0123_4567_89ab_cdef);
-    let second = String::from_utf8(extension.write()).unwrap();
+    let second = String::from_utf8(extension.to_bytes()).unwrap();
     assert_eq!(second, expected.replace(r#""version":1"#, r#""version":2,"sections":"0123456789abcdef""#));
 }
 

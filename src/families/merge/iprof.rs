@@ -6,10 +6,11 @@ use crate::driver::{self, Facts, FactsRequest, FailedMerge, InputOutcome, InputR
 use crate::error::{Error, Result, Warning};
 use crate::families::partial;
 use crate::family::Family;
-use crate::input::Input;
-use crate::iprof::{self, BranchClash, Document, Finding, SectionKind, Weight};
-use crate::model::Loss;
+use crate::input::{Input, output};
+use crate::iprof::{self, BranchClash, Document, Finding, SectionKind, Weight, WriteOptions};
+use crate::model::{Loss, Profile};
 use std::collections::HashSet;
+use std::path::Path;
 
 pub use super::documents::IprofMergeOptions;
 
@@ -53,12 +54,36 @@ pub(super) fn used(inputs: &[InputReport]) -> usize {
 /// Returns the facts about a document. Its functions are the methods with an entry of their own, its total count is the
 /// sum of all sections.
 pub fn facts_of(document: &Document, wanted: FactsRequest) -> Facts {
+    facts(document, || carries_records(document), wanted)
+}
+
+/// Converts a profile and replaces a file with the document, or writes it to standard output for `-`, unless `check`
+/// refuses the facts or the losses. The text of the member `llvm`, which is most of the file, is made while it is
+/// written.
+///
+/// # Errors
+///
+/// The errors of [`bridge::to_iprof`], `check` and [`output::replace_by_name_with`].
+pub fn write_converted(
+    profile: &Profile,
+    options: &ToIprofOptions,
+    writing: &WriteOptions,
+    path: &Path,
+    wanted: FactsRequest,
+    check: impl FnOnce(&Facts, &[Loss]) -> Result<()>,
+) -> Result<()> {
+    let converted = bridge::ConvertedProfile::new(profile, options)?;
+    check(&facts(&converted.document, || converted.carries_records(), wanted), &converted.losses)?;
+    output::replace_by_name_with(path, |out| converted.write(writing, out))
+}
+
+fn facts(document: &Document, carries_records: impl FnOnce() -> bool, wanted: FactsRequest) -> Facts {
     let entries = SectionKind::EACH.map(|kind| (kind, document.sections.entries_count(kind) as u64));
     let mut facts = Facts::default();
     let named = entries.into_iter().filter(|(_, count)| *count > 0).map(|(kind, count)| (kind.name(), count));
     facts.entries = Some(named.collect());
     let has_entries = entries.iter().any(|(_, count)| *count > 0);
-    if !has_entries && !carries_records(document) {
+    if !has_entries && !carries_records() {
         facts.lack = Some("the iprof would have no profiles".into());
     }
     if wanted == FactsRequest::default() {
@@ -80,9 +105,7 @@ pub fn facts_of(document: &Document, wanted: FactsRequest) -> Facts {
 fn carries_records(document: &Document) -> bool {
     let carried = document.members().find(|(name, _)| *name == bridge::MEMBER);
     carried.is_some_and(|(_, json)| match bridge::Extension::read(json) {
-        Ok(extension) => {
-            extension.profile.is_some_and(|profile| profile.functions.records_len() > 0 || profile.memprof.is_some())
-        }
+        Ok(extension) => extension.carries_records(),
         Err(_) => true,
     })
 }

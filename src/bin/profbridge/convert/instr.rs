@@ -11,14 +11,15 @@ use crate::stack_write::WriteStackArgs;
 use crate::stacks::StackArgs;
 use crate::target;
 use crate::validate::{options_of, refuse};
-use profbridge::bridge;
 use profbridge::bytes::Encoding;
-use profbridge::families::merge::iprof::facts_of;
+use profbridge::families::merge::iprof::write_converted;
 use profbridge::families::plan::{MergePlan, MergeRequest};
-use profbridge::families::{self, InputOutcome, InputReport, MergeSettings, Merged, OutputForm, finish_converted};
+use profbridge::families::{
+    self, Facts, InputOutcome, InputReport, MergeSettings, Merged, OutputForm, finish_converted,
+};
 use profbridge::input::{Family, Input};
-use profbridge::instr::Profile;
 use profbridge::instr::resolved_target::ResolvedTarget;
+use profbridge::instr::{Loss, Profile};
 use profbridge::iprof::{BranchClash, SectionKind};
 use profbridge::{Error, ErrorKind, Result, Warning};
 
@@ -92,13 +93,15 @@ impl ConvertArgs {
         let mut report = families::merge_files(std::slice::from_ref(input), &options, &mut |_, _| {})?;
         self.require_read(&mut report.inputs, document)?;
         let options = self.bridge.to_iprof_options(BranchClash::default());
-        let (result, losses) = bridge::to_iprof(&report.profile, &options)?;
-        let facts = facts_of(&result, document.wanted());
-        document.hold(&facts);
-        self.gates().require_something(&facts)?;
-        bridged::report_losses(&losses, &input.path, self.strict)?;
-        self.iprof_write.write(&result, &self.output, None)?;
-        document.lose(&losses);
+        let (writing, wanted) = (self.iprof_write.options(None), document.wanted());
+        let check = |facts: &Facts, losses: &[Loss]| {
+            document.hold(facts);
+            self.gates().require_something(facts)?;
+            bridged::report_losses(losses, &input.path, self.strict)?;
+            document.lose(losses);
+            Ok(())
+        };
+        write_converted(&report.profile, &options, &writing, &self.output, wanted, check)?;
         document.wrote(&self.output, Family::Iprof.name());
         Ok(())
     }
