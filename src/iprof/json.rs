@@ -166,7 +166,8 @@ impl<'a> Scan<'a> {
     #[inline(always)]
     pub(crate) fn number(&mut self) -> Result<Number, Stop> {
         let negative = self.take(b'-')?;
-        match short_number(&self.data[self.pos..]) {
+        let text = &self.data[self.pos..];
+        match short_number(text).or_else(|| medium_number(text)) {
             Some((value, rest)) if !matches!(rest.first(), None | Some(b'.' | b'e' | b'E')) => {
                 self.pos = self.data.len() - rest.len();
                 Ok(Number::Int(if negative { -value } else { value }))
@@ -244,43 +245,9 @@ impl<'a> Scan<'a> {
     pub(crate) fn skip(&mut self) -> Result<&'a [u8], Stop> {
         self.space();
         let start = self.pos;
-        // One bit of memory per level would be sufficient, but a byte is simpler.
-        let mut open: Vec<u8> = Vec::new();
-        loop {
-            match self.peek()? {
-                bracket @ (b'{' | b'[') => {
-                    if open.len() >= self.max_depth as usize {
-                        return Err(Stop::Syntax(
-                            self.pos,
-                            "values that are nested no deeper than the limit json-depth",
-                        ));
-                    }
-                    self.pos += 1;
-                    if !self.take(bracket + 2)? {
-                        open.push(bracket + 2);
-                        if bracket == b'{' {
-                            self.key()?;
-                        }
-                        continue;
-                    }
-                }
-                b'"' => drop(self.raw_string()?),
-                b'-' | b'0'..=b'9' => drop(self.number()?),
-                _ => self.word()?,
-            }
-            loop {
-                let Some(close) = open.last().copied() else { return Ok(&self.data[start..self.pos]) };
-                if self.take(close)? {
-                    open.pop();
-                    continue;
-                }
-                self.expect(b',', "a comma or the end")?;
-                if close == b'}' {
-                    self.key()?;
-                }
-                break;
-            }
-        }
+        let mut skip = Skip::default();
+        while !skip.token(self)? {}
+        Ok(&self.data[start..self.pos])
     }
 
     /// Reads the name of a member and the following colon.
@@ -306,24 +273,91 @@ impl<'a> Scan<'a> {
     }
 }
 
-/// Parses a number of up to seven digits without leading zeros from eight bytes at once. Returns it with its length.
-/// The lengths of numbers vary, so the processor would mispredict the end of a loop over the digits.
+/// A value of any kind that is skipped token by token, so that it does not have to be in memory as a whole.
+#[derive(Debug, Default)]
+pub(crate) struct Skip {
+    /// The closing brackets of the lists and objects that contain the next value.
+    open: Vec<u8>,
+}
+
+impl Skip {
+    /// Skips a scalar value or an opening bracket, and then everything up to the next value. Returns true if the value
+    /// is over. After [`Stop::End`], the token can be skipped again from its start.
+    #[inline]
+    pub(crate) fn token(&mut self, scan: &mut Scan<'_>) -> Result<bool, Stop> {
+        match scan.peek()? {
+            bracket @ (b'{' | b'[') => {
+                if self.open.len() >= scan.max_depth as usize {
+                    return Err(Stop::Syntax(scan.pos, "values that are nested no deeper than the limit json-depth"));
+                }
+                scan.pos += 1;
+                if !scan.take(bracket + 2)? {
+                    if bracket == b'{' {
+                        scan.key()?;
+                    }
+                    self.open.push(bracket + 2);
+                    return Ok(false);
+                }
+            }
+            b'"' => drop(scan.raw_string()?),
+            b'-' | b'0'..=b'9' => drop(scan.number()?),
+            _ => scan.word()?,
+        }
+        let mut depth = self.open.len();
+        while depth > 0 {
+            let close = self.open[depth - 1];
+            if scan.take(close)? {
+                depth -= 1;
+                continue;
+            }
+            scan.expect(b',', "a comma or the end")?;
+            if close == b'}' {
+                scan.key()?;
+            }
+            break;
+        }
+        self.open.truncate(depth);
+        Ok(depth == 0)
+    }
+}
+
+/// Parses a number of up to seven digits without leading zeros. Returns it and the text after it.
 #[inline(always)]
 pub(crate) fn short_number(text: &[u8]) -> Option<(i64, &[u8])> {
+    let (value, len) = leading_digits(text)?;
+    if !(1..8).contains(&len) || (text[0] == b'0' && len > 1) {
+        return None;
+    }
+    Some((value as i64, &text[len..]))
+}
+
+/// Parses a number of eight to fifteen digits without leading zeros. Returns it and the text after it.
+#[inline(always)]
+fn medium_number(text: &[u8]) -> Option<(i64, &[u8])> {
+    const POWERS: [u64; 8] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000];
+    let (high, 8) = leading_digits(text)? else { return None };
+    let (low, len) = leading_digits(&text[8..])?;
+    if text[0] == b'0' || len == 8 {
+        return None;
+    }
+    Some(((high * POWERS[len] + low) as i64, &text[8 + len..]))
+}
+
+/// Parses the digits at the start of eight bytes. Returns their value and their number, up to eight. The lengths of
+/// numbers vary, so the processor would mispredict the end of a loop over the digits.
+#[inline(always)]
+fn leading_digits(text: &[u8]) -> Option<(u64, usize)> {
     const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
     // The bytes, the first one lowest, with digits converted to their values.
     let word = u64::from_le_bytes(*text.first_chunk::<8>()?) ^ 0x3030_3030_3030_3030;
     // The first byte that is not a digit sets its high bit. Digits before it produce no carry.
     let others = (word.wrapping_add(0x7676_7676_7676_7676) | word) & HIGH_BITS;
     let len = others.trailing_zeros() as usize / 8;
-    if !(1..8).contains(&len) || (word as u8 == 0 && len > 1) {
-        return None;
-    }
     // Move the digits to the upper bytes, with zeros before them. Combine pairs first.
-    let digits = word << (64 - 8 * len as u32);
+    let digits = word.checked_shl(64 - 8 * len as u32).unwrap_or_default();
     let pairs = (digits.wrapping_mul(2561) >> 8) & 0x00ff_00ff_00ff_00ff;
     let fours = (pairs.wrapping_mul(6_553_601) >> 16) & 0x0000_ffff_0000_ffff;
-    Some(((fours.wrapping_mul(42_949_672_960_001) >> 32) as i64, &text[len..]))
+    Some((fours.wrapping_mul(42_949_672_960_001) >> 32, len))
 }
 
 /// Returns the number of plain bytes of a string: those that do not end it, start an escape, or are invalid. The result
@@ -553,6 +587,26 @@ mod tests {
         assert_eq!(scan("9223372036854775808]").number(), Ok(Number::Huge { negative: false }));
         assert_eq!(scan("-9223372036854775808]").number(), Ok(Number::Int(i64::MIN)));
         assert_eq!(scan("-99999999999999999999 ").number(), Ok(Number::Huge { negative: true }));
+    }
+
+    #[test]
+    fn integers_of_any_length_are_parsed_in_words() {
+        let digits = "9081726354091827365";
+        for len in 1..digits.len() {
+            let value: i64 = digits[..len].parse().unwrap();
+            for (sign, value) in [("", value), ("-", -value)] {
+                for after in [",", "]", ", 123456789", "}   "] {
+                    let text = format!("{sign}{}{after}", &digits[..len]);
+                    let mut scan = scan(&text);
+                    assert_eq!(scan.number(), Ok(Number::Int(value)), "{text}");
+                    assert_eq!(scan.pos, sign.len() + len, "{text}");
+                }
+            }
+            let text = format!("{}.5, 1234567", &digits[..len]);
+            assert_eq!(scan(&text).number(), Ok(Number::Fraction(None)), "{text}");
+            let text = format!("0{}, 1234567", &digits[..len]);
+            assert!(matches!(scan(&text).number(), Err(Stop::Syntax(0, _))), "{text}");
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::bytes::{self, BYTE_ORDER_MARK, without_byte_order_mark};
 use crate::cancel::Cancel;
 use crate::compression::{Compression, Opened, open};
 use crate::error::{Error, ErrorKind, io_message};
-use crate::iprof::json::{self, Scan, Stop};
+use crate::iprof::json::{self, Scan, Skip, Stop};
 use crate::limits::Limits;
 use crate::memory::HOLD_INPUT;
 use std::io::{self, Read, Write};
@@ -291,6 +291,38 @@ impl<'a> Window<'a> {
         Ok(())
     }
 
+    /// Skips a value of any kind, without holding it as a whole. `each` takes its text, in pieces of whole tokens.
+    pub(crate) fn skip(&mut self, mut each: impl FnMut(&[u8])) -> Result<(), StopReason> {
+        let mut skip = Skip::default();
+        loop {
+            if self.cancel.is_cancelled() {
+                return Err(StopReason::Cancelled);
+            }
+            let is_over = self.step(|scan, _| {
+                let start = scan.pos;
+                let mut end = start;
+                let is_over = loop {
+                    match skip.token(scan) {
+                        Ok(is_over) => {
+                            end = scan.pos;
+                            if is_over || end - start >= CHUNK_BYTES {
+                                break is_over;
+                            }
+                        }
+                        Err(Stop::End) if end > start => break false,
+                        Err(stop) => return Err(stop),
+                    }
+                };
+                scan.pos = end;
+                each(&scan.data[start..end]);
+                Ok(is_over)
+            })?;
+            if is_over {
+                return Ok(());
+            }
+        }
+    }
+
     /// Parses an array element by element.
     pub(crate) fn elements(&mut self, elements: &mut impl Elements) -> Result<(), StopReason> {
         if self.open_array()? { self.remaining_elements(elements, 0) } else { Ok(()) }
@@ -413,6 +445,24 @@ mod tests {
         window.elements(&mut collect).unwrap();
         assert_eq!(collect.all, [b"1".to_vec(), format!("\"{long}\"").into_bytes(), b"[2 ]".to_vec()]);
         assert_eq!(window.finish(), Err(StopReason::Syntax(text.len() as u64 - 4, "nothing after the document")));
+    }
+
+    #[test]
+    fn a_skipped_value_comes_in_whole_tokens_however_the_stream_is_cut() {
+        let long = "x".repeat(CHUNK_BYTES * 3);
+        let value = format!(r#"{{"a":[1,{{"b":"{long}"}},[]],"c":[12345678901,"]"],"d":{{}}}}"#);
+        let text = format!("{value},2");
+        let mut window = Window::from_reader(OneByteReader(text.as_bytes()), &Limits::default());
+        let mut pieces: Vec<Vec<u8>> = Vec::new();
+        window.skip(|piece| pieces.push(piece.to_vec())).unwrap();
+        assert_eq!(pieces.concat(), value.as_bytes());
+        assert!(pieces.len() > 1 && pieces.iter().any(|piece| piece.ends_with(br#"{"b":"#)), "{}", pieces.len());
+        assert_eq!(window.offset(), value.len() as u64);
+
+        let mut window = Window::from_slice(&value.as_bytes()[..value.len() - 1], &Limits::default());
+        assert_eq!(window.skip(|_| {}), Err(StopReason::Truncated(value.len() as u64 - 1)));
+        let mut window = Window::from_slice(b"[1,[2,]]", &Limits::default());
+        assert_eq!(window.skip(|_| {}), Err(StopReason::Syntax(6, "a value")));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::model::{
     ValueKind, ValueSites,
 };
 use serde::Deserialize;
-use serde::de::{Deserializer, Error as _, Visitor};
+use serde::de::{Deserializer, Error as _, SeqAccess, Visitor};
 use std::borrow::Cow;
 use std::fmt;
 
@@ -26,18 +26,26 @@ impl Extension<'static> {
 }
 
 fn read(json: &[u8]) -> Result<Extension<'static>> {
-    // Check the version first: another layout may differ in all other members.
-    let Version { version } = serde_json::from_slice(json).map_err(syntax)?;
-    if !(1..=VERSION).contains(&version) {
-        let error = Error::malformed(format!("version {version} of the extension, expected 1 to {VERSION}"));
-        return Err(error.with_hint("this file was written by a newer profbridge; update profbridge"));
+    let json: Json = serde_json::from_slice(json).map_err(|error| {
+        // Another layout may differ in all other members.
+        match serde_json::from_slice(json).map(|Version { version }| check_version(version)) {
+            Ok(Err(newer)) => newer,
+            Ok(Ok(())) | Err(_) => syntax(error),
+        }
+    })?;
+    check_version(json.version)?;
+    let sections = json.sections.as_ref();
+    let checksum = sections.and_then(|sections| Some(u64::from_be_bytes(*sections.0.first_chunk()?)));
+    let (approximate, profile) = json.into_parts();
+    Ok(Extension { approximate, profile: profile.map(Cow::Owned), checksum })
+}
+
+fn check_version(version: u32) -> Result<()> {
+    if (1..=VERSION).contains(&version) {
+        return Ok(());
     }
-    let json: Json = serde_json::from_slice(json).map_err(syntax)?;
-    let has_profile = json.functions.is_some();
-    let profile = json.profile()?;
-    let checksum = json.sections.and_then(|sections| Some(u64::from_be_bytes(*sections.0.first_chunk()?)));
-    let profile = has_profile.then_some(Cow::Owned(profile));
-    Ok(Extension { approximate: json.approximate, profile, checksum })
+    let error = Error::malformed(format!("version {version} of the extension, expected 1 to {VERSION}"));
+    Err(error.with_hint("this file was written by a newer profbridge; update profbridge"))
 }
 
 fn syntax(error: serde_json::Error) -> Error {
@@ -52,14 +60,13 @@ struct Version {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Json {
-    #[serde(rename = "version")]
-    _version: u32,
+    version: u32,
     sections: Option<Hex>,
     #[serde(default)]
     approximate: Approximations,
     #[serde(default)]
     kind: Vec<KindBit>,
-    functions: Option<Vec<Function>>,
+    functions: Option<Functions>,
     #[serde(default)]
     binary_ids: Vec<Hex>,
     temporal: Option<Temporal>,
@@ -69,20 +76,17 @@ struct Json {
 }
 
 impl Json {
-    fn profile(&self) -> Result<Profile> {
+    fn into_parts(self) -> (Approximations, Option<Profile>) {
         let kind = self.kind.iter().fold(ProfileKind::NONE, |all, bit| all | bit.0);
-        let mut functions = FunctionTable::new();
-        for function in self.functions.iter().flatten() {
-            function.add_to(&mut functions)?;
-        }
-        Ok(Profile {
+        let profile = self.functions.map(|functions| Profile {
             kind,
-            functions,
-            binary_ids: self.binary_ids.iter().map(|id| id.0.clone()).collect(),
-            temporal: self.temporal.as_ref().map(Temporal::profile).unwrap_or_default(),
-            vtable_names: self.vtable_names.iter().map(|name| name.0.clone()).collect(),
-            memprof: self.memprof.as_ref().map(MemProf::section),
-        })
+            functions: functions.0,
+            binary_ids: self.binary_ids.into_iter().map(|id| id.0).collect(),
+            temporal: self.temporal.map(Temporal::profile).unwrap_or_default(),
+            vtable_names: self.vtable_names.into_iter().map(|name| name.0).collect(),
+            memprof: self.memprof.map(MemProf::section),
+        });
+        (self.approximate, profile)
     }
 }
 
@@ -162,6 +166,33 @@ impl<'de> Deserialize<'de> for KindBit {
     }
 }
 
+/// The list of functions, each of which is added to the table as soon as it is parsed.
+struct Functions(FunctionTable);
+
+impl<'de> Deserialize<'de> for Functions {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(FunctionsVisitor)
+    }
+}
+
+struct FunctionsVisitor;
+
+impl<'de> Visitor<'de> for FunctionsVisitor {
+    type Value = Functions;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of functions")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Functions, A::Error> {
+        let mut functions = FunctionTable::new();
+        while let Some(function) = list.next_element::<Function>()? {
+            function.add_to(&mut functions).map_err(A::Error::custom)?;
+        }
+        Ok(Functions(functions))
+    }
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Function {
@@ -170,18 +201,17 @@ struct Function {
 }
 
 impl Function {
-    fn add_to(&self, functions: &mut FunctionTable) -> Result<()> {
+    fn add_to(self, functions: &mut FunctionTable) -> Result<(), String> {
         let name = &self.name.0;
         if functions.find(name).is_some() {
-            return Err(Error::malformed(format!("function {} is listed twice", name.escape_ascii())));
+            return Err(format!("function {} is listed twice", name.escape_ascii()));
         }
         let id = functions.intern(name);
-        for record in &self.records {
+        for record in self.records {
             if functions.find_record(id, record.hash.0).is_some() {
-                let detail = format!("function {} has two records of hash {}", name.escape_ascii(), record.hash.0);
-                return Err(Error::malformed(detail));
+                return Err(format!("function {} has two records of hash {}", name.escape_ascii(), record.hash.0));
             }
-            functions.push_record(id, &record.record()?);
+            functions.push_record(id, &record.into_record()?);
         }
         Ok(())
     }
@@ -201,16 +231,16 @@ struct Record {
 }
 
 impl Record {
-    fn record(&self) -> Result<FunctionRecord> {
-        let counters = self.counters.iter().map(|counter| counter.0).collect();
-        let mut record = FunctionRecord::new(self.hash.0, counters);
-        record.bitmap = self.bitmap.as_ref().map(|bitmap| bitmap.0.clone()).unwrap_or_default();
-        record.uniformity.bits = self.uniformity.as_ref().map(|bits| bits.0.clone()).unwrap_or_default();
-        record.uniformity.counts = self.uniform_counts.iter().map(|count| count.0).collect();
+    fn into_record(self) -> Result<FunctionRecord, String> {
+        let numbers = |numbers: Vec<Number>| numbers.into_iter().map(|number| number.0).collect();
+        let bytes = |hex: Option<Hex>| hex.map(|hex| hex.0).unwrap_or_default();
+        let mut record = FunctionRecord::new(self.hash.0, numbers(self.counters));
+        record.bitmap = bytes(self.bitmap);
+        record.uniformity.bits = bytes(self.uniformity);
+        record.uniformity.counts = numbers(self.uniform_counts);
         for sites in &self.values {
             let known = ValueKind::from_number(sites.kind);
-            let kind =
-                known.ok_or_else(|| Error::malformed(format!("values of kind {}, expected 0 to 2", sites.kind)))?;
+            let kind = known.ok_or_else(|| format!("values of kind {}, expected 0 to 2", sites.kind))?;
             sites.read_into(record.sites_mut(kind))?;
         }
         Ok(record)
@@ -225,14 +255,14 @@ struct Sites {
 }
 
 impl Sites {
-    fn read_into(&self, sites: &mut ValueSites) -> Result<()> {
+    fn read_into(&self, sites: &mut ValueSites) -> Result<(), String> {
         if !sites.is_empty() {
-            return Err(Error::malformed(format!("values of kind {} are listed twice in one record", self.kind)));
+            return Err(format!("values of kind {} are listed twice in one record", self.kind));
         }
         for site in &self.sites {
             let (pairs, rest) = site.as_chunks::<2>();
             if !rest.is_empty() {
-                return Err(Error::malformed(format!("a value site has {} numbers, expected pairs", site.len())));
+                return Err(format!("a value site has {} numbers, expected pairs", site.len()));
             }
             pairs.iter().for_each(|[value, count]| sites.push_value(ValueCount { value: value.0, count: count.0 }));
             sites.end_site();
@@ -256,12 +286,12 @@ struct Trace {
 }
 
 impl Temporal {
-    fn profile(&self) -> TemporalProfile {
-        let trace = |trace: &Trace| TemporalTrace {
+    fn profile(self) -> TemporalProfile {
+        let trace = |trace: Trace| TemporalTrace {
             weight: trace.weight.0,
-            functions: trace.functions.iter().map(|hash| hash.0).collect(),
+            functions: trace.functions.into_iter().map(|hash| hash.0).collect(),
         };
-        TemporalProfile { traces: self.traces.iter().map(trace).collect(), stream_size: self.stream_size.0 }
+        TemporalProfile { traces: self.traces.into_iter().map(trace).collect(), stream_size: self.stream_size.0 }
     }
 }
 
@@ -274,7 +304,7 @@ struct MemProf {
 }
 
 impl MemProf {
-    fn section(&self) -> MemProfSection {
-        MemProfSection { bytes: self.bytes.0.clone(), offset: self.offset.0, indexed_version: self.indexed_version }
+    fn section(self) -> MemProfSection {
+        MemProfSection { bytes: self.bytes.0, offset: self.offset.0, indexed_version: self.indexed_version }
     }
 }

@@ -6,10 +6,10 @@ use super::reading::{ReadOptions, Reading};
 use super::tables::TableReader;
 use crate::iprof::document::{InstanceofSpelling, Table, TopMember, Version};
 use crate::iprof::findings::{Code, Finding, Findings, Level};
-use crate::iprof::json::{self, Scan, Shape, Stop};
+use crate::iprof::json::{self, Shape};
 use crate::iprof::sections::SectionKind;
 use crate::iprof::tables::display_name;
-use crate::iprof::window::{Elements, StopReason, Window};
+use crate::iprof::window::{StopReason, Window};
 use crate::memory;
 use std::collections::{BTreeSet, HashSet};
 use std::fmt::Display;
@@ -156,7 +156,7 @@ impl<S: Sink> Reader<'_, S> {
             return Err(StopReason::Refused);
         }
         if self.is_repeated(&name, &part, start) {
-            window.step(|scan, _| scan.skip().map(drop))?;
+            window.skip(|_| {})?;
             return Ok(());
         }
         let wanted = match part {
@@ -170,7 +170,7 @@ impl<S: Sink> Reader<'_, S> {
         let part = if part == Part::BareMonitor && shape == Shape::Array { monitors.clone() } else { part };
         if shape != wanted && part != monitors {
             self.wrong_shape(&part, &name, value_at, wanted);
-            window.step(|scan, _| scan.skip().map(drop))?;
+            window.skip(|_| {})?;
             return Ok(());
         }
         self.remember(&part, &name);
@@ -389,15 +389,13 @@ impl<S: Sink> Reader<'_, S> {
     /// A member that is not part of the format.
     fn other(&mut self, name: &[u8], window: &mut Window<'_>) -> Result<(), StopReason> {
         let offset = window.offset();
-        let mut keep = Keep { keep: !self.options.drop_unknown, ..Keep::default() };
-        if window.step(|scan, _| scan.shape())? == Shape::Array {
-            // Element by element, so that only stored elements need memory.
-            keep.value.push(b'[');
-            window.elements(&mut keep)?;
-            keep.value.push(b']');
-        } else {
-            window.value(&mut keep)?;
-        }
+        let mut value = Vec::new();
+        let keep = !self.options.drop_unknown;
+        window.skip(|text| {
+            if keep {
+                json::write_compact(&mut value, text);
+            }
+        })?;
         let message = "the member is not part of the format; it is kept unchanged";
         let (level, group) = if KNOWN_EXTENSIONS.contains(&name) {
             (Level::Info, "known members")
@@ -406,8 +404,8 @@ impl<S: Sink> Reader<'_, S> {
         };
         let path = display_name(name);
         self.reading.findings.report_as(level, Code::UnknownSection, group, Some(offset), path, message);
-        if !self.options.drop_unknown {
-            self.reading.layout.push(TopMember::Other(name.into(), keep.value.into()));
+        if keep {
+            self.reading.layout.push(TopMember::Other(name.into(), value.into()));
         }
         Ok(())
     }
@@ -553,31 +551,5 @@ impl<S: Sink> Reader<'_, S> {
             let message = "all sections are empty";
             reading.findings.report(Code::NoProfiles, "$", Some(0), "$", message);
         }
-    }
-}
-
-/// The compact text of a value that is not interpreted.
-#[derive(Default)]
-struct Keep {
-    value: Vec<u8>,
-    element: Vec<u8>,
-    keep: bool,
-}
-
-impl Elements for Keep {
-    fn parse(&mut self, scan: &mut Scan<'_>, _: u64, _: usize) -> Result<(), Stop> {
-        let text = scan.skip()?;
-        self.element.clear();
-        if self.keep {
-            json::write_compact(&mut self.element, text);
-        }
-        Ok(())
-    }
-
-    fn commit(&mut self, index: usize) {
-        if self.keep && index > 0 {
-            self.value.push(b',');
-        }
-        self.value.append(&mut self.element);
     }
 }
