@@ -22,6 +22,8 @@ use crate::threads::ordered_writer::write_in_order;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::ops::Range;
+use std::slice::Chunks;
+use std::sync::{Mutex, PoisonError};
 
 /// Options of the writer.
 #[derive(Debug, Clone, Copy)]
@@ -140,6 +142,9 @@ const PIECE: u64 = 256 << 10;
 const FEW_RECORDS: usize = 20_000;
 const FEW_BYTES: u64 = 4 << 20;
 
+/// The functions that a thread measures at a time.
+const MEASURED_TOGETHER: usize = 1 << 10;
+
 impl<'a> Encoder<'a> {
     /// Computes order, sizes and offsets.
     ///
@@ -157,26 +162,18 @@ impl<'a> Encoder<'a> {
             |function: &FunctionView<'_>| function.record_ids().next().is_some() && options.selection.keeps(*function);
         let kept: Vec<FunctionId> = table.iter().filter(kept).map(FunctionView::id).collect();
         let helpers = if table.records_len() < FEW_RECORDS { 0 } else { threads - 1 };
+        let parts = Mutex::new(kept.chunks(MEASURED_TOGETHER));
+        let measure = || Measured::new(profile, dialect, &parts);
         let (inserted, measured) = std::thread::scope(|scope| {
-            let part = kept.len().div_ceil(helpers.max(1)).max(1);
-            let measure = |part: &[FunctionId]| Measured::new(profile, dialect, part);
-            let tasks: Vec<_> = match helpers {
-                0 => Vec::new(),
-                _ => kept.chunks(part).map(|part| Task::start(scope, move || measure(part))).collect(),
-            };
+            let tasks: Vec<_> = (0..helpers).map(|_| Task::start(scope, &measure)).collect();
             let inserted = insert(profile, dialect, &kept);
-            let parts = match helpers {
-                0 => vec![measure(&kept)],
-                _ => tasks.into_iter().map(Task::finish).collect(),
-            };
-            (inserted, parts)
+            let own = measure();
+            (inserted, std::iter::once(own).chain(tasks.into_iter().map(Task::finish)).collect::<Result<Vec<_>>>())
         });
         let (mut data_sizes, mut summaries) = (vec![0; table.len()], Summaries::new(dialect));
-        let mut ids = kept.iter();
-        for part in measured {
-            let part = part?;
+        for part in measured? {
             summaries.absorb(part.summaries);
-            ids.by_ref().zip(part.data_sizes).for_each(|(id, size)| data_sizes[id.index()] = size);
+            part.data_sizes.into_iter().for_each(|(id, size)| data_sizes[id.index()] = size);
         }
         let (functions, buckets) = inserted;
         let bits = dialect.kind_bits(profile.kind);
@@ -313,21 +310,24 @@ struct Piece {
     end: u64,
 }
 
-/// The sizes and summaries that are computed from the records first.
+/// The sizes and summaries that one thread computes from the records first.
 struct Measured {
     /// Bytes of the records of each function.
-    data_sizes: Vec<u64>,
+    data_sizes: Vec<(FunctionId, u64)>,
     summaries: Summaries,
 }
 
 impl Measured {
-    fn new(profile: &Profile, dialect: Dialect, functions: &[FunctionId]) -> Result<Self> {
-        let mut summaries = Summaries::new(dialect);
-        let mut data_sizes = Vec::with_capacity(functions.len());
-        for id in functions {
-            let function = profile.functions.function(*id);
-            data_sizes.push(data_size(dialect, function)?);
-            summaries.add_function(dialect, function);
+    /// Measures parts until none is left.
+    fn new(profile: &Profile, dialect: Dialect, parts: &Mutex<Chunks<'_, FunctionId>>) -> Result<Self> {
+        let (mut data_sizes, mut summaries) = (Vec::new(), Summaries::new(dialect));
+        let next = || parts.lock().unwrap_or_else(PoisonError::into_inner).next();
+        while let Some(part) = next() {
+            for id in part {
+                let function = profile.functions.function(*id);
+                data_sizes.push((*id, data_size(dialect, function)?));
+                summaries.add_function(dialect, function);
+            }
         }
         summaries.sort();
         Ok(Self { data_sizes, summaries })
