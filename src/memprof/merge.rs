@@ -128,6 +128,8 @@ impl Merger {
         if weight != 1 {
             let sites = profile.records_mut().iter_mut().flat_map(|record| &mut record.alloc_sites);
             sites.for_each(|site| site.info.scale(weight));
+            let counts = profile.data_access.iter_mut().flat_map(|data| &mut data.records);
+            counts.for_each(|record| record.access_count = record.access_count.saturating_mul(weight));
         }
         if let Source::Indexed(_) = source {
             profile.schema.fields().for_each(|field| self.stored = self.stored.with(field));

@@ -8,7 +8,7 @@ use profbridge::memprof::HotnessThresholds;
 use profbridge::memprof::indexed::StoredProfile;
 use profbridge::memprof::raw::{self, Program, Programs, RawMemProf};
 use profbridge::memprof::yaml::{self, Comments, EmptySites};
-use profbridge::memprof::{self, MemoryProfile, Schema};
+use profbridge::memprof::{self, DataAccessRecord, MemoryProfile, Schema};
 use profbridge::{Compat, Limits};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -140,6 +140,13 @@ pub fn facts(profile: &MemoryProfile) -> Vec<String> {
         for site in &record.call_sites {
             facts.push(format!("{:x} calls {:x?} {:?}", record.function, site.callees, stack(site.frames)));
         }
+    }
+    for DataAccessRecord { symbol, access_count, locations } in
+        profile.data_access.iter().flat_map(|data| &data.records)
+    {
+        let mut locations = locations.clone();
+        locations.sort();
+        facts.push(format!("{access_count} accesses to {symbol:?} {locations:?}"));
     }
     facts.sort();
     facts

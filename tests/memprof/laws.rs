@@ -4,6 +4,7 @@ use crate::files::{facts, file, folder, merged, options, stems, stored};
 use profbridge::memprof::{Field, Hotness, MemoryProfile, MergeOptions, Merger, Source, guid, yaml};
 use profbridge::{Compat, Limits};
 use proptest::prelude::*;
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 /// A document: functions, each with allocations along stacks of a few frames.
@@ -11,7 +12,8 @@ fn document() -> impl Strategy<Value = String> {
     let stack = prop::collection::vec((0..3u8, 0..3u8), 0..4);
     let site = (stack, 1..9u64, 0..1000u64);
     let record = (0..4u8, prop::collection::vec(site, 0..4), prop::collection::vec((0..3u8, 0..3u8), 0..3));
-    prop::collection::vec(record, 1..5).prop_map(|records| {
+    let data = prop::collection::vec((0..3u8, 1..9u64, 0..3u8), 0..4);
+    (prop::collection::vec(record, 1..5), data).prop_map(|(records, data)| {
         let frame = |(function, line): &(u8, u8)| {
             format!("{{ Function: f{function}, LineOffset: {line}, Column: 1, IsInlineFrame: false }}")
         };
@@ -32,6 +34,14 @@ fn document() -> impl Strategy<Value = String> {
             for call in calls {
                 text += &format!("  - Frames: [ {} ]\n    CalleeGuids: [ f{} ]\n", frame(&call), call.0);
             }
+        }
+        if !data.is_empty() {
+            text += "DataAccessProfiles:\n  SampledRecords:\n";
+        }
+        let mut seen = HashSet::new();
+        for (symbol, count, line) in data.into_iter().filter(|(symbol, ..)| seen.insert(*symbol)) {
+            text += &format!("  - Symbol: s{symbol}\n    AccessCount: {count}\n");
+            text += &format!("    Locations:\n    - FileName: a.c\n      Line: {line}\n");
         }
         text
     })
