@@ -31,6 +31,10 @@ const DEFAULT_TABLE: Rows = &[
 ];
 /// Positions in the table, in the order of the sections in the file.
 const DEFAULT_FILE: &[usize] = &[0, 1, 2, 4, 5, 3, 6];
+/// The table of LLVM 13, which has no section for contexts.
+const OLD_TABLE: Rows =
+    &[(Summary, false), (NameSection, false), (Offsets, false), (Records, false), (Symbols, false), (Metadata, false)];
+const OLD_FILE: &[usize] = &[0, 1, 3, 4, 2, 5];
 const SPLIT_TABLE: Rows = &[
     (Summary, false),
     (NameSection, false),
@@ -92,7 +96,11 @@ impl<'a> Writer<'a> {
     fn write(&mut self, symbols: Option<&SymbolList>) -> Result<Vec<u8>> {
         let Content { names, records, container, rules, kind: profile_kind } = *self.content;
         let split = self.options.split_layout && rules.knows_split_layout();
-        let (rows, file) = if split { (SPLIT_TABLE, SPLIT_FILE) } else { (DEFAULT_TABLE, DEFAULT_FILE) };
+        let (rows, file) = match split {
+            true => (SPLIT_TABLE, SPLIT_FILE),
+            false if rules.knows_context_section() => (DEFAULT_TABLE, DEFAULT_FILE),
+            false => (OLD_TABLE, OLD_FILE),
+        };
         let mut sink = Sink::new(Endian::Little);
         write_header(&mut sink, EXT_BINARY_MAGIC, self.options.version);
         sink.u64(rows.len() as u64);

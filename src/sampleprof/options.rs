@@ -452,6 +452,11 @@ impl Rules {
         self.release.0 >= 23
     }
 
+    /// An extensible binary has a section for calling contexts.
+    pub(crate) fn knows_context_section(self) -> bool {
+        self.release.0 >= 14
+    }
+
     /// Functions without inlined callees can have sections of their own.
     pub(crate) fn knows_split_layout(self) -> bool {
         self.release.0 >= 20

@@ -294,6 +294,12 @@ fn for_release(test: &str, release: u32) {
         if LIBCXX.contains(&release) && request.output == "extbinary" && has_metadata {
             return Ok(());
         }
+        // Release 13 stores a context as a name, which profbridge refuses. Its text has no attributes, and no checksums
+        // of inlined functions.
+        let is_newer = |text: &String| ["[", "!Attributes", "  !"].iter().any(|part| text.contains(part));
+        if release == 13 && request.texts.iter().any(is_newer) {
+            return Ok(());
+        }
         // Release 14 loses the property of an extensible binary that it was pre-inlined; profbridge keeps it.
         let mut request = request.clone();
         if release == 14 {
@@ -312,6 +318,11 @@ fn for_release(test: &str, release: u32) {
         }
         Ok(())
     });
+}
+
+#[test]
+fn merges_for_13_are_its_own() {
+    for_release("merges_for_13_are_its_own", 13);
 }
 
 #[test]
