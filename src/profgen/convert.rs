@@ -262,6 +262,11 @@ pub fn convert(
         let error = match &sum.event {
             Some(event) => Error::nothing_found(format!("no sample of the event {event} is in {}", program.name()))
                 .with_hint("choose another event, or give the program that was sampled"),
+            None if samples.findings.read.incomplete_chains != 0 => {
+                Error::nothing_found(no_usable_sample(&samples, &program)).with_hint(
+                    "where a function begins or ends, its caller is unknown: record longer, or make a profile without contexts",
+                )
+            }
             None => without_samples(inputs, &program, limits),
         };
         return Err(of_program(error));
@@ -346,11 +351,19 @@ fn read_input(
         (about.records, about.state) = (0, InputState::Empty);
         // With several programs, it may have samples of another one.
         if !options.skip_other_programs {
-            warnings.push(Warning::new(format!("no sample is in {}", program.name())));
+            warnings.push(Warning::new(no_usable_sample(&found, program)));
         }
     }
     found.inputs.push(about);
     Ok((found, false))
+}
+
+/// Says that there is nothing to be counted.
+fn no_usable_sample(samples: &ProgramSamples, program: &Program<'_>) -> String {
+    match samples.findings.read.incomplete_chains {
+        0 => format!("no sample is in {}", program.name()),
+        incomplete => format!("no sample in {} has a whole call chain; {incomplete} left out", program.name()),
+    }
 }
 
 /// The error for an input whose samples were added up before an event was chosen.
@@ -439,10 +452,10 @@ fn warnings_of(report: &SampleReport, counters: &Counters, loaded: &Program<'_>)
         say(loaded.functions.short_names(starts), &short_names, "function");
     }
     say(read.bad_lines, &|lines| format!("{lines} of text could not be read as samples"), "line");
-    say(read.incomplete_chains, &|samples| format!("{samples} without a whole call chain are left out"), "sample");
+    say(read.incomplete_chains, &|samples| format!("left out {samples} without a whole call chain"), "sample");
     say(
         contexts.map_or(0, |contexts| contexts.too_deep),
-        &|samples| format!("{samples} with too many frames and branches are left out"),
+        &|samples| format!("left out {samples} with too many frames and branches"),
         "sample",
     );
     say(
@@ -453,7 +466,7 @@ fn warnings_of(report: &SampleReport, counters: &Counters, loaded: &Program<'_>)
     if !counters.is_plain() {
         say(
             plain.used,
-            &|samples| format!("{samples} without branch records are not used, because other samples have them"),
+            &|samples| format!("left out {samples} without branch records, because other samples have them"),
             "sample",
         );
     }
@@ -473,7 +486,8 @@ fn warnings_of(report: &SampleReport, counters: &Counters, loaded: &Program<'_>)
     }
     if let Some(enough) = report.enough_samples {
         let used = if counters.is_plain() { plain.used } else { read.samples };
-        warnings.push(format!("{} are few for this program: about {enough} would do", number_of(used, "sample")));
+        let used = number_of(used, "sample");
+        warnings.push(format!("used {used}, which is few: this program needs about {enough}"));
     }
     warnings
 }

@@ -201,6 +201,24 @@ fn a_written_profile_can_be_finished_later() {
     }
 }
 
+/// The pre-inliner moves the record of a call to a caller without one, and then merges the calls below it.
+#[test]
+fn merged_recursion_is_that_of_llvm_profgen() {
+    let Some(folder) = folder("recursive contexts", &["clang-22", GENUINE]) else { return };
+    compile(&folder, &format!("clang-22 -O2 -g -fpseudo-probe-for-profiling {FRAMES}"), "calls.c", "prog");
+    let mut profile = "[main]:1:1\n 1: 1\n !CFGChecksum: 9\n".to_string();
+    for (calls, count) in [(0, 2), (1, 4), (6, 8), (7, 16), (8, 32)] {
+        let context = "rec:4 @ ".repeat(calls);
+        profile += &format!("[main:13 @ {context}rec]:{}:0\n 1: {count}\n 3: {count}\n !CFGChecksum: 7\n", 2 * count);
+    }
+    folder.write("whole.prof", profile);
+    let options = "--llvm-sample-profile=whole.prof --binary=prog --format=text --gen-cs-nested-profile=0";
+    assert_same(&folder, options);
+    let (_, written) = run(&folder, &[GENUINE], options);
+    let written = String::from_utf8(written.expect("it is written")).expect("it is text");
+    assert!(written.contains("[rec]:60:0\n"), "{written}");
+}
+
 #[test]
 fn recordings_have_the_contexts_of_their_text() {
     let Some(folder) = folder("contexts of recordings", &["clang-22"]) else { return };

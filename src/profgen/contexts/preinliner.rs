@@ -35,7 +35,7 @@ struct Inliner<'d> {
     tree: Tree,
     decision: &'d Decision<'d>,
     states: Vec<State>,
-    /// The state of the record of each node.
+    /// The state of the record of each node, which may have moved to another node.
     of_node: Vec<Option<u32>>,
     by_function: HashMap<NameId, Vec<u32>, RandomState>,
 }
@@ -128,19 +128,22 @@ impl Inliner<'_> {
     }
 
     fn merge(&mut self, from: u32, into: u32) {
-        let (Some(state), Some(record)) = (self.of_node[from as usize], self.tree.nodes[from as usize].record.clone())
-        else {
-            return;
-        };
-        match &mut self.tree.nodes[into as usize].record {
+        let Some(state) = self.of_node[from as usize] else { return };
+        let home = self.states[state as usize].node as usize;
+        match self.of_node[into as usize] {
             // As in LLVM, the merged node keeps its record. What is merged into that later is lost.
-            Some(known) => {
-                known.attributes |= record.attributes & attributes::SHOULD_BE_INLINED;
-                merge_record(known, record, 1);
-                self.states[state as usize].is_merged = true;
+            Some(other) => {
+                let Some(record) = self.tree.nodes[home].record.clone() else { return };
+                let other = self.states[other as usize].node as usize;
+                if let Some(known) = &mut self.tree.nodes[other].record {
+                    known.attributes |= record.attributes & attributes::SHOULD_BE_INLINED;
+                    merge_record(known, record, 1);
+                    self.states[state as usize].is_merged = true;
+                }
             }
-            none => {
-                *none = Some(record);
+            // The old node still has the state: what is merged into it later is added to the moved record.
+            None => {
+                self.tree.nodes[into as usize].record = self.tree.nodes[home].record.take();
                 self.states[state as usize].node = into;
                 self.of_node[into as usize] = Some(state);
             }
