@@ -91,9 +91,8 @@ pub(super) fn add_rows<R: Row>(known: &mut [R], rows: &[R]) -> u64 {
 /// Adds to a count. Returns true if the sum was limited to [`MAX_COUNT`].
 pub(super) fn add_saturating(count: &mut u64, more: u64) -> bool {
     let sum = count.saturating_add(more);
-    let saturated = sum > MAX_COUNT && *count < MAX_COUNT;
     *count = sum.min(MAX_COUNT);
-    saturated
+    sum > MAX_COUNT
 }
 
 /// The entries of a section, one per context, in order of first appearance.

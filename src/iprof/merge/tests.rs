@@ -52,6 +52,14 @@ fn sums_saturate_at_the_largest_long_with_a_warning() {
     let (merged, report) = merge([(&most, Weight::ONE), (&most, Weight::ONE)], MergeOptions::default()).unwrap();
     assert_eq!(merged.sections.call_counts[0].count, crate::iprof::MAX_COUNT);
     assert_eq!(report.saturated, [(SectionKind::CallCount, 1)]);
+    // Nothing can be added to a count that is the largest already.
+    let most = document(&format!(
+        r#"{{"version":"1.0.0",{HEAD},"callCountProfiles":[{{"ctx":"3:0","records":[9223372036854775807]}}]}}"#
+    ));
+    let (merged, report) = merge([(&most, Weight::ONE)], MergeOptions::default()).unwrap();
+    assert_eq!((merged.sections.call_counts[0].count, report.saturated), (crate::iprof::MAX_COUNT, vec![]));
+    let (_, report) = merge([(&most, Weight::ONE), (&most, Weight::ONE)], MergeOptions::default()).unwrap();
+    assert_eq!(report.saturated, [(SectionKind::CallCount, 1)]);
 }
 
 #[test]
