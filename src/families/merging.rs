@@ -1,6 +1,6 @@
 //! Merging files of any family: the one entry point for programs.
 
-use crate::bridge::ToLlvmOptions;
+use crate::bridge::{self, ToLlvmOptions};
 use crate::compat::Compat;
 use crate::driver::output_form::OutputForm;
 use crate::driver::{FactsRequest, FailedMerge, InputOutcome, InputReport, OnProgress};
@@ -260,10 +260,10 @@ fn gcc_version(inputs: &[Input]) -> Option<u64> {
 fn merge_iprof(inputs: &[Input], settings: &MergeSettings, progress: OnProgress<'_>) -> Result<Merged, MergeFailure> {
     let options = &settings.options.iprof;
     let mut report = merge_iprof_files(inputs, options, progress)?;
-    if settings.write.canonical {
-        let members = report.document.members().map(|(name, _)| iprof::display_name(name).to_string());
-        report.merged.dropped_members.extend(members);
-        report.document = iprof::canonical_with(report.document, options.to_iprof.branch_clash);
+    if settings.write.canonical
+        && let Err(error) = make_canonical(&mut report, options)
+    {
+        return Err(MergeFailure { error, inputs: MergedInputs::new(report.inputs) });
     }
     let warnings = report.warnings();
     let IprofMergeReport { document, merged, inputs: reports, findings, bridged, losses, .. } = report;
@@ -279,6 +279,25 @@ fn merge_iprof(inputs: &[Input], settings: &MergeSettings, progress: OnProgress<
     let shares_nothing = merged.shares_no_method;
     let profile = MergedProfile::Iprof { document, merged: Some(merged), bridged, part };
     Ok(Merged { warnings, unconverted: losses, shares_nothing, ..Merged::new(profile, found) })
+}
+
+/// Makes a merged document canonical. LLVM's records in it stay.
+fn make_canonical(report: &mut IprofMergeReport, options: &IprofMergeOptions) -> Result<()> {
+    if report.bridged {
+        return Ok(()); // it is canonical
+    }
+    if report.document.member(bridge::MEMBER).is_some() {
+        let (parts, losses) = bridge::split(&report.document, options.trust)?;
+        let (document, more) = bridge::join(parts, &options.to_iprof)?;
+        report.document = document;
+        report.losses.extend(losses.into_iter().chain(more));
+        return Ok(());
+    }
+    let members = report.document.members().map(|(name, _)| iprof::display_name(name).to_string());
+    report.merged.dropped_members.extend(members);
+    let document = std::mem::take(&mut report.document);
+    report.document = iprof::canonical_with(document, options.to_iprof.branch_clash);
+    Ok(())
 }
 
 fn merge_stacks(inputs: &[Input], settings: &MergeSettings, progress: OnProgress<'_>) -> Result<Merged, MergeFailure> {
