@@ -107,7 +107,7 @@ impl LlvmCheck {
             }
             Ok(None) => None,
             Ok(Some(found)) => {
-                if found.contexts == 0 {
+                if found.contexts == 0 && !found.has_data_accesses {
                     self.warn("no-allocations", "$", "the memory profile has no allocations");
                 }
                 found.version.map(|version| version.to_string())

@@ -356,7 +356,7 @@ pub(super) fn with_the_rest(
 /// allocations.
 pub fn facts_of_memory(memory: &MemoryProfile, wanted: FactsRequest) -> Facts {
     let mut facts = Facts::new(memory.records().len(), wanted.total_count.then(|| total_bytes(memory)));
-    facts.lack = memory.records().is_empty().then(|| "the inputs have no functions".into());
+    facts.lack = memory.is_empty().then(|| "the inputs have no functions".into());
     facts
 }
 

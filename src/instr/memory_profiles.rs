@@ -77,6 +77,8 @@ impl MemProfOptions {
         }
         let options = self.choose(&profile, release, compat)?;
         let mut losses = indexed::losses(&profile, &options);
+        // The merge has reported fields that not all inputs have.
+        let stored = stored.intersection(profile.schema);
         let lost = stored.len() - stored.intersection(options.schema).len();
         if lost != 0 {
             losses.push(Loss::new(LossKind::MemProfFields, lost as u64));
@@ -264,13 +266,15 @@ fn read_section(profile: &IndexedProfile<'_>, options: &ReadOptions) -> Result<O
 pub(crate) struct Verified {
     /// The number of allocation contexts.
     pub(crate) contexts: usize,
+    pub(crate) has_data_accesses: bool,
     /// Version of a raw profile.
     pub(crate) version: Option<u64>,
 }
 
 impl Verified {
     fn new(profile: &MemoryProfile) -> Self {
-        Self { contexts: profile.alloc_sites().count(), version: None }
+        let contexts = profile.alloc_sites().count();
+        Self { contexts, has_data_accesses: profile.data_access.is_some(), version: None }
     }
 }
 
@@ -283,7 +287,7 @@ pub(crate) fn verify(data: &[u8], options: &ReadOptions) -> Result<Option<Verifi
     Ok(match detect(data) {
         Format::RawMemProf => {
             let raw = memprof::raw::RawMemProf::read_until(data, &options.limits, options.cancel.clone())?;
-            Some(Verified { contexts: raw.contexts().len(), version: Some(raw.version) })
+            Some(Verified { contexts: raw.contexts().len(), has_data_accesses: false, version: Some(raw.version) })
         }
         Format::Indexed => {
             let stored = read_section(&open_indexed(data, options)?, options)?;

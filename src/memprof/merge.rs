@@ -10,7 +10,7 @@ use crate::memprof::fields::{Field, Schema, Sum};
 use crate::memprof::model::StackHandle;
 use crate::memprof::model::{AllocSite, CallSite, MemProfRecord, MemoryProfile};
 use crate::memprof::model::{DataAccessProfile, DataSymbol};
-use crate::model::{Loss, LossKind, MemProfSection};
+use crate::model::{Loss, LossKind, Losses, MemProfSection};
 use std::collections::{HashMap, HashSet};
 
 /// The source of a memory profile.
@@ -43,6 +43,8 @@ pub struct Merger {
     carried: Option<MemProfSection>,
     /// Fields that at least one indexed input has.
     stored: Schema,
+    /// Fields with values that not all inputs have.
+    lost: Schema,
     /// Whether an input was multiplied.
     is_weighted: bool,
     /// The positions of sites in the merged profile, if there is more than one input.
@@ -69,6 +71,8 @@ pub struct MergedMemory {
     pub(crate) carried: Option<MemProfSection>,
     /// Fields that at least one indexed input has.
     pub(crate) stored: Schema,
+    /// The number of fields with values that not all inputs have.
+    pub(crate) lost: usize,
     /// Sums that reached the maximum of their field.
     pub(crate) saturated: u64,
 }
@@ -80,12 +84,12 @@ impl From<MemoryProfile> for MergedMemory {
 }
 
 impl MergedMemory {
-    /// Returns the parts of the sums that have no place in the profile.
+    /// Returns the values of the inputs that are not in the profile.
     pub(crate) fn losses(&self) -> Vec<Loss> {
-        match self.saturated {
-            0 => Vec::new(),
-            sums => vec![Loss::new(LossKind::SaturatedMemProfSums, sums)],
-        }
+        let mut losses = Losses::new();
+        losses.add(LossKind::SaturatedMemProfSums, self.saturated);
+        losses.add(LossKind::MemProfFields, self.lost as u64);
+        losses.into_vec()
     }
 }
 
@@ -104,7 +108,7 @@ impl Merger {
     }
 
     pub(crate) fn for_mode(compat: Compat) -> Self {
-        Self { compat, stored: Schema::EMPTY, ..Self::default() }
+        Self { compat, stored: Schema::EMPTY, lost: Schema::EMPTY, ..Self::default() }
     }
 
     /// Adds a profile with every sum multiplied by `weight`; 0 counts as 1. Sums saturate at the maximum of their field.
@@ -210,7 +214,10 @@ impl Merger {
     }
 
     fn unite(&mut self, other: MemoryProfile) {
-        self.sum.schema = self.sum.schema.intersection(other.schema);
+        let common = self.sum.schema.intersection(other.schema);
+        let lost = fields_beyond(&self.sum, common).chain(fields_beyond(&other, common));
+        self.lost = lost.fold(self.lost, Schema::with);
+        self.sum.schema = common;
         let handles = self.sum.stacks.absorb(&other.stacks);
         for record in other.records() {
             self.unite_record(record, &handles);
@@ -278,9 +285,16 @@ impl Merger {
             profile: self.sum,
             carried: self.carried,
             stored: self.stored,
+            lost: self.lost.len(),
             saturated,
         })
     }
+}
+
+/// Returns the fields of a profile that have values and are not in a schema.
+fn fields_beyond(profile: &MemoryProfile, schema: Schema) -> impl Iterator<Item = Field> {
+    let has_value = |field: &Field| profile.alloc_sites().any(|site| site.info.value(*field) != 0);
+    profile.schema.fields().filter(move |field| !schema.contains(*field)).filter(has_value)
 }
 
 /// Adds counts. Data is only cold if no input has accesses to it.

@@ -92,6 +92,69 @@ fn sites_are_listed_by_the_order_and_the_class_asked_for() {
     assert!(code == Some(2) && errors.contains("[possible values: cold, notcold, hot]"), "{code:?} {errors}");
 }
 
+/// Allocations with the fields that compilers read, and another one.
+fn with_fields(more: &str) -> String {
+    format!(
+        "---\nHeapProfileRecords:\n- GUID: main\n  AllocSites:\n  - Callstack: []\n    MemInfoBlock: {{ AllocCount: 2, \
+         TotalSize: 90, TotalLifetime: 7, TotalLifetimeAccessDensity: 2, {more} }}\n"
+    )
+}
+
+#[test]
+fn fields_that_not_all_inputs_have_are_losses_if_they_have_values() {
+    let temporary = tempfile::tempdir().unwrap();
+    let at = |name: &str| temporary.path().join(name).to_str().unwrap().to_string();
+    std::fs::write(at("four.yaml"), with_fields("MinSize: 0")).unwrap();
+    std::fs::write(at("five.yaml"), with_fields("MinSize: 40")).unwrap();
+    let to_indexed = |name: &str, options: &[&str]| {
+        let [input, output] = [at(&format!("{name}.yaml")), at(&format!("{name}.profdata"))];
+        let (_, errors, code) = profbridge(&[&["merge", "--for", "llvm-22", &input, "-o", &output], options].concat());
+        assert_eq!(code, Some(0), "{errors}");
+    };
+    to_indexed("four", &[]);
+    to_indexed("five", &["--memprof-full-schema"]);
+    let merge = |inputs: [&str; 2], output: &str, strict: bool| {
+        let [first, second] = inputs.map(at);
+        let mut arguments = vec!["merge", "--force", &first, &second];
+        arguments.extend(strict.then_some("--strict"));
+        if output.ends_with("profdata") {
+            arguments.extend(["--for", "llvm-22", "--memprof-full-schema"]);
+        }
+        let output = at(output);
+        arguments.extend(["-o", &output]);
+        profbridge(&arguments)
+    };
+    for second in ["five.yaml", "five.profdata"] {
+        for output in ["out.yaml", "out.profdata"] {
+            let (_, errors, code) = merge(["four.profdata", second], output, false);
+            assert!(errors.contains("dropped 1 field of the memory profile, which not all inputs have"), "{errors}");
+            assert_eq!(code, Some(0));
+            assert_eq!(merge(["four.profdata", second], output, true).2, Some(1), "{second} {output}");
+            let (_, errors, code) = merge(["four.profdata", "four.yaml"], output, true);
+            assert_eq!((errors.contains("dropped"), code), (false, Some(0)), "{errors}");
+        }
+    }
+}
+
+#[test]
+fn a_profile_of_data_accesses_alone_is_not_empty() {
+    let temporary = tempfile::tempdir().unwrap();
+    let at = |name: &str| temporary.path().join(name).to_str().unwrap().to_string();
+    let data =
+        "---\nHeapProfileRecords: []\nDataAccessProfiles:\n  SampledRecords:\n  - Symbol: table\n    AccessCount: 5\n";
+    std::fs::write(at("data.yaml"), data).unwrap();
+    let (text, errors, code) = profbridge(&["check", &at("data.yaml")]);
+    assert!(code == Some(0) && text.contains("usable") && !text.contains("no-allocations"), "{text}{errors}");
+    for output in ["out.yaml", "out.profdata"] {
+        let input = at("data.yaml");
+        let (_, errors, code) = profbridge(&["merge", &input, &input, "-o", &at(output), "--allow-duplicates"]);
+        assert_eq!(code, Some(0), "{errors}");
+        let (text, errors, code) = profbridge(&["convert", &at(output), "-o", &at("back.yaml"), "--force"]);
+        assert_eq!(code, Some(0), "{text}{errors}");
+        assert!(std::fs::read_to_string(at("back.yaml")).unwrap().contains("AccessCount:     10"), "{output}");
+    }
+}
+
 #[test]
 fn check_judges_memory_profiles() {
     let temporary = tempfile::tempdir().unwrap();
@@ -200,7 +263,12 @@ fn fields_that_are_not_written_by_default_are_losses() {
     let merge =
         |options: &[&str]| profbridge(&[&["merge", "--for", "llvm-22", &input, "-o", &at("out")], options].concat());
     let (_, errors, code) = merge(&[]);
-    assert!(errors.contains("dropped 23 fields of the memory profile, which are not written by default"), "{errors}");
+    assert!(
+        errors.contains(
+            "dropped 23 fields of the memory profile, which not all inputs have, or which are not written by default"
+        ),
+        "{errors}"
+    );
     assert_eq!(code, Some(0));
     let (_, errors, code) = merge(&["--strict"]);
     assert!(errors.contains("some data cannot be converted: 23 fields of the memory profile"), "{errors}");

@@ -242,7 +242,10 @@ pub(crate) fn losses(losses: &[Loss], output: &Path) {
         } else if loss.kind == LossKind::CallChains {
             note(&format!("{}: dropped {loss}; --contexts makes a profile with calling contexts", output.display()));
         } else if loss.kind == LossKind::MemProfFields {
-            let words = format!("dropped {loss}, which are not written by default (see --memprof-full-schema)");
+            let words = format!(
+                "dropped {loss}, which not all inputs have, or which are not written by default (see \
+                 --memprof-full-schema)"
+            );
             warning(&Warning::new(words).in_file(output));
         } else if loss.kind == LossKind::FunctionsBeyondSize {
             warning(&Warning::new(format!("dropped {loss}")).in_file(output));

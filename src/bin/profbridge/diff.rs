@@ -110,7 +110,7 @@ impl DiffArgs {
         let found = self.found(&first, &second, &options)?;
         print_followed(&found.followed);
         if found.report.sections.is_empty() {
-            let error = Error::nothing_found("both profiles are empty, so there is nothing to compare");
+            let error = Error::nothing_found("neither profile has counts, so there is nothing to compare");
             return Err(error.with_hint("run the program before you compare its profiles"));
         }
         if let Some(pattern) = self.function.as_ref().filter(|_| found.report.selects_nothing) {
