@@ -150,6 +150,23 @@ fn split_and_old_debug_info_name_inlined_functions() {
     assert!(said.contains("hint: keep the .dwo files"), "{said}");
 }
 
+/// The debug info of an ELF object file cannot be read before it is linked. Its symbols and probes can.
+#[test]
+fn object_files_have_symbols_and_probes() {
+    if !available("object_files_have_symbols_and_probes", &["clang-22"]) {
+        return;
+    }
+    let folder = Folder::new();
+    folder.write("a.c", "__attribute__((noinline)) int f(int n) {\n  return n * 3;\n}\nint main(int c, char **v) {\n  return f(c);\n}\n");
+    folder.write("a.prof", "main:30:1\n 1: 10\nf:20:1\n 1: 20\ng:5:1\n 1: 5\n");
+    for flags in ["-g", "-g -gdwarf-4", "-g -fpseudo-probe-for-profiling"] {
+        folder.run(&format!("clang-22 -O2 {flags} -c a.c -o a.o"));
+        let report = folder.fit("a.prof --against a.o");
+        assert_eq!(functions(&report, "gone"), 1, "{flags}: {report:#}");
+        assert_eq!(functions(&report, "used"), 2, "{flags}: {report:#}");
+    }
+}
+
 const LOCALS: &str = "__attribute__((noinline)) static int one(int n) {\n  return n * 3;\n}\n\
     __attribute__((noinline)) static int two(int n) {\n  return n * 5;\n}\n\
     __attribute__((noinline)) int other(int n) {\n  return n * 7;\n}\n\

@@ -248,9 +248,13 @@ fn covered(unit: &Unit<Slice<'_>>, found: &mut Vec<(u64, u64)>) -> Result<()> {
 ///
 /// Unable to correlate if debug info is damaged, or its split files are missing.
 fn read_source_lines(file: &object::File<'_>, path: &Path, limits: &Limits) -> Result<SourceLines> {
+    let mut found = SourceLines { last_lines: BTreeMap::new(), covered: Vec::new() };
+    // In ELF object files, the references between sections are relocations, which the linker applies.
+    if file.format() == object::BinaryFormat::Elf && file.kind() == object::ObjectKind::Relocatable {
+        return Ok(found);
+    }
     let (sections, endian) = load_sections(file, limits)?;
     let dwarf = sections.borrow(|bytes| EndianSlice::new(bytes, endian));
-    let mut found = SourceLines { last_lines: BTreeMap::new(), covered: Vec::new() };
     let (mut units, mut headers) = (Vec::new(), dwarf.units());
     while let Some(header) = headers.next().map_err(damaged)? {
         units.push(dwarf.unit(header).map_err(damaged)?);
