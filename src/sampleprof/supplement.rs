@@ -40,7 +40,8 @@ enum Static {
 }
 
 /// Raises the counters of an instrumentation profile. Returns the names of static functions that are ambiguous, and
-/// therefore stay unchanged. `sample` has the order of `Merger::load`.
+/// therefore stay unchanged, and the number of counts that are too large to be scaled. `sample` has the order of
+/// `Merger::load`.
 ///
 /// # Errors
 ///
@@ -50,7 +51,7 @@ pub fn supplement(
     sample: &SampleProfile,
     summary: &Summary,
     options: &SupplementOptions,
-) -> Result<Vec<Vec<u8>>> {
+) -> Result<(Vec<Vec<u8>>, u64)> {
     let mut builder = SummaryBuilder::default();
     let mut candidates: HashMap<Vec<u8>, RecordId> = HashMap::new();
     let mut statics: HashMap<Vec<u8>, Static> = HashMap::new();
@@ -75,7 +76,7 @@ pub fn supplement(
     sample.functions.iter().for_each(|record| flat.add(record, None));
     let (hot_samples, cold_samples) =
         (summary.threshold(HOT_CUTOFF).unwrap_or_default(), summary.threshold(COLD_CUTOFF).unwrap_or_default());
-    let mut ambiguous = Vec::new();
+    let (mut ambiguous, mut saturated) = (Vec::new(), 0);
     for (name, (entry, body)) in flat.counts {
         let value = entry.max(body);
         if value < cold_samples {
@@ -91,10 +92,10 @@ pub fn supplement(
         });
         if let Some(record) = found {
             let target = if value >= hot_samples { (hot, u64::MAX) } else { (cold, u64::MAX - 1) };
-            adjust(instr, *record, cold, target, options);
+            saturated += adjust(instr, *record, cold, target, options);
         }
     }
-    Ok(ambiguous)
+    Ok((ambiguous, saturated))
 }
 
 fn contains(text: &[u8], part: &[u8]) -> bool {
@@ -163,12 +164,12 @@ impl Flat<'_> {
     }
 }
 
-/// Marks or scales the counters of a record that is cold and large enough.
-fn adjust(instr: &mut Profile, id: RecordId, cold: u64, target: (u64, u64), options: &SupplementOptions) {
+/// Marks or scales the counters of a record that is cold and large enough. Returns the number of counts that saturated.
+fn adjust(instr: &mut Profile, id: RecordId, cold: u64, target: (u64, u64), options: &SupplementOptions) -> u64 {
     let counters = instr.functions.counters_mut(id);
     let max = counters.iter().copied().max().unwrap_or_default();
     if max > cold || counters.len() < options.min_size_threshold {
-        return;
+        return 0;
     }
     let zeros = counters.iter().filter(|counter| **counter == 0).count();
     let (threshold, mark) = target;
@@ -177,17 +178,24 @@ fn adjust(instr: &mut Profile, id: RecordId, cold: u64, target: (u64, u64), opti
         if let Some(first) = counters.first_mut() {
             *first = mark;
         }
-        return;
+        return 0;
     }
     let wanted = threshold.wrapping_mul(FACTOR);
     if wanted <= max {
-        return;
+        return 0;
     }
-    let scale = |count: u64| count.saturating_mul(wanted) / max;
-    counters.iter_mut().for_each(|counter| *counter = scale(*counter).min(LARGEST_COUNT));
+    let mut saturated = 0;
+    let mut scale = |count: u64, largest: u64| {
+        let product = count.checked_mul(wanted);
+        let scaled = product.unwrap_or(u64::MAX) / max;
+        saturated += u64::from(product.is_none() || scaled > largest);
+        scaled.min(largest)
+    };
+    counters.iter_mut().for_each(|counter| *counter = scale(*counter, LARGEST_COUNT));
     for kind in ValueKind::EACH {
         for value in instr.functions.sites_mut(id, kind).values_mut() {
-            value.count = scale(value.count);
+            value.count = scale(value.count, u64::MAX);
         }
     }
+    saturated
 }

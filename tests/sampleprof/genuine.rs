@@ -408,6 +408,28 @@ fn counters_are_supplemented_as_the_genuine_tool_does() {
     }
 }
 
+/// LLVM takes no traces while it supplements, and reports each count that it cannot scale.
+#[test]
+fn a_supplemented_profile_has_no_traces_and_too_large_counts_are_reported() {
+    let workspace = Workspace::with(&[]);
+    symlink(env!("CARGO_BIN_EXE_profbridge"), workspace.path("llvm-profdata")).unwrap();
+    workspace.write("samples.prof", "hot:9500:2000\n 1: 2000\n 2: 5000\n");
+    let traces = ":temporal_prof_traces\n1\n1\n1\ncold,hot\n";
+    let records = "cold\n2\n2\n5\n100\n\nhot\n1\n5\n4\n4294967296\n1000\n0\n4294967296\n\n";
+    workspace.write("traced.proftext", &format!(":ir\n{traces}\n{records}"));
+    let merge = "merge --text --supplement-instr-with-sample=samples.prof --suppl-min-size-threshold=0 traced.proftext";
+    let ours = workspace.run(&format!("./llvm-profdata {merge} -o ours"));
+    assert_eq!(String::from_utf8_lossy(&ours.stderr), "warning: counter overflow\n".repeat(2));
+    let text = String::from_utf8(workspace.bytes("ours")).unwrap();
+    assert!(!text.contains("cold,hot"), "{text}");
+    let tool = "llvm-profdata-22";
+    if available("a_supplemented_profile_has_no_traces_and_too_large_counts_are_reported", &[tool]) {
+        let genuine = workspace.run(&format!("{tool} {merge} -o genuine"));
+        assert_eq!(ours.stderr, genuine.stderr);
+        assert_eq!(workspace.bytes("ours"), workspace.bytes("genuine"));
+    }
+}
+
 /// Documented in docs/reference/sampleprof.md: LLVM writes this function without its name.
 #[test]
 fn an_inlined_function_of_the_metadata_alone_keeps_its_name() {

@@ -39,6 +39,10 @@ pub(super) fn run(program: &Program, parsed: &Parsed, conduct: &CompatMode) -> R
         return super::sample::merge(parsed, &inputs, options, conduct);
     }
     let samples = super::sample::supplement(parsed, conduct, &inputs)?;
+    if samples.is_some() {
+        // LLVM supplements with a writer that takes no traces.
+        (options.trace_reservoir_size, options.max_trace_length) = (Some(0), Some(0));
+    }
     let mut crossing = conduct.crossing(&inputs);
     options.release = crossing.target.release;
     options.read.correlator = super::correlate::correlator(parsed)?;

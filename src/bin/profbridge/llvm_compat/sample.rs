@@ -8,6 +8,7 @@ use super::parsed::Parsed;
 use super::values::{COLD, HOT, boolean, float, read_small, signed};
 use profbridge::families::MergeOptions;
 use profbridge::input::{Input, WeightedInput};
+use profbridge::instr::SoftError;
 use profbridge::instr::{Profile, Release};
 use profbridge::names::NamePattern;
 use profbridge::sampleprof::overlap::OverlapOptions;
@@ -265,11 +266,13 @@ pub(super) struct Supplement {
 impl Supplement {
     /// Raises the counters of functions that are warm only according to the samples.
     pub(super) fn apply(&self, profile: &mut Profile) -> Result<()> {
-        for name in sampleprof::supplement(profile, &self.profile, &self.summary, &self.options)? {
+        let (ambiguous, saturated) = sampleprof::supplement(profile, &self.profile, &self.summary, &self.options)?;
+        for name in ambiguous {
             let name = String::from_utf8_lossy(&name).into_owned();
             let text = format!("Static function {name} has multiple promoted names, cannot adjust profile.");
             messages::warning(None, &text);
         }
+        (0..saturated).for_each(|_| messages::warning(None, SoftError::CounterOverflow.llvm_message()));
         Ok(())
     }
 }
