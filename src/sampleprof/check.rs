@@ -3,10 +3,9 @@
 use super::density::{HotFunction, hot_functions};
 use super::ext_binary;
 use super::options::{Encoding, ReadOptions};
-use super::profile::SampleProfile;
+use super::profile::{SampleProfile, Summary, summary_depends_on_order};
 use super::reader::{SampleProfileView, detect, read};
 use super::record::{CallSite, FunctionName, FunctionRecord};
-use crate::digits::number_of;
 use crate::driver::check::{CheckFinding, FileCheck};
 use crate::driver::distribution::Distribution;
 use crate::error::{Error, ErrorKind, Level, Result, Verdict};
@@ -184,19 +183,38 @@ fn check_profile(mut profile: SampleProfile, options: &ReadOptions, findings: &m
     }
     unlisted.finish(Level::Info, "unlisted-function", findings);
     let stored = profile.summary.take();
-    let computed = profile.in_container_order(options.rules).compute_summary(options.rules);
-    if let Some(stored) = stored.filter(|stored| *stored != computed) {
+    let profile = profile.in_container_order(options.rules);
+    let computed = profile.compute_summary(options.rules);
+    let is_stale = |stored: &Summary| {
+        // The file does not keep the order in which its writer merged the contexts.
+        let depends_on_order = *stored != computed
+            && profile.kind().context_sensitive
+            && summary_depends_on_order(&profile.functions, &profile.names);
+        if depends_on_order { stored.functions != computed.functions } else { *stored != computed }
+    };
+    if let Some(stored) = stored.filter(is_stale) {
         let mut stale = Places::new();
-        let message = format!(
-            "the summary has {} and a total of {}, but the records have {} and {}",
-            number_of(stored.functions, "function"),
-            stored.total,
-            computed.functions,
-            computed.total
-        );
-        stale.add(|| "summary".to_string(), || message);
+        stale.add(|| "summary".to_string(), || difference(&stored, &computed));
         stale.finish(Level::Warning, "stale-summary", findings);
     }
+}
+
+/// Describes how a summary differs from that of the records.
+fn difference(stored: &Summary, computed: &Summary) -> String {
+    let numbers = [
+        ("number of functions", stored.functions, computed.functions),
+        ("total", stored.total, computed.total),
+        ("largest count", stored.max, computed.max),
+        ("largest entry count", stored.max_head, computed.max_head),
+        ("number of counts", stored.counts, computed.counts),
+    ];
+    let differing = numbers.into_iter().filter(|(_, stored, computed)| stored != computed);
+    let mut parts: Vec<String> =
+        differing.map(|(what, stored, computed)| format!("its {what} is {stored}, expected {computed}")).collect();
+    if parts.is_empty() {
+        parts.push("its rows of cutoffs differ".to_string());
+    }
+    format!("the summary is not that of the records: {}", parts.join(", "))
 }
 
 /// Calls `report` with the sum and the total of a record whose body and inlined callees exceed its total.

@@ -1,6 +1,6 @@
 //! A sample profile in memory, and its summary.
 
-use super::merge_record::{merge_record, rename};
+use super::merge_record::{RecordFault, merge_record, rename};
 use super::options::{Encoding, Rules, SymbolList, Threshold};
 use super::record::{Frame, FunctionName, FunctionRecord, NameId, Names, attributes};
 use crate::error::{Error, Result};
@@ -264,14 +264,30 @@ pub(crate) fn summarize<'a>(
     if !rules.merges_contexts_for_summary(kind.context_sensitive) {
         return Summary::of(records, rules);
     }
+    Summary::of(&fold_contexts(records, names).0, rules)
+}
+
+/// Returns true if another order of the records can change their summary: contexts of a function with different checksums
+/// are not added up, and the first one counts.
+pub(super) fn summary_depends_on_order(records: &[FunctionRecord], names: &Names) -> bool {
+    // If a checksum is 0, only one of the two directions notices it.
+    fold_contexts(records, names).1 || fold_contexts(records.iter().rev(), names).1
+}
+
+/// Merges the contexts of each function. Returns true if some do not fit because of their checksums.
+fn fold_contexts<'a>(
+    records: impl IntoIterator<Item = &'a FunctionRecord>,
+    names: &Names,
+) -> (Vec<FunctionRecord>, bool) {
     let mut functions: HashMap<u64, usize, RandomState> = HashMap::default();
     let mut folded: Vec<FunctionRecord> = Vec::new();
+    let mut differs = false;
     for record in records {
         let at = *functions.entry(names.get(record.name).hash()).or_insert_with(|| {
             folded.push(FunctionRecord::new(record.name));
             folded.len() - 1
         });
-        merge_record(&mut folded[at], record.clone(), 1);
+        differs |= merge_record(&mut folded[at], record.clone(), 1) == Some(RecordFault::HashMismatch);
     }
-    Summary::of(&folded, rules)
+    (folded, differs)
 }

@@ -133,6 +133,36 @@ fn check_judges_structure_and_sums() {
     assert!(text(&bad.stdout).contains("sample.malformed: line 2"), "{bad:?}");
 }
 
+/// The writer does not add up contexts of a function with different checksums, and the file does not keep their order.
+#[test]
+fn check_compares_the_summary_of_contexts_with_different_checksums_only_where_it_can() {
+    let workspace = workspace();
+    for (at, checksums) in [[2, 3], [2, 0], [0, 2]].iter().enumerate() {
+        let checksum = |value: i32| if value == 0 { String::new() } else { format!(" !CFGChecksum: {value}\n") };
+        let (outer, inner) = (checksum(checksums[0]), checksum(checksums[1]));
+        workspace.write("in.prof", &format!("[main]:5:5\n{outer}[main:4 @ main]:5:10\n{inner}"));
+        workspace.run(&format!("profbridge merge in.prof -o {at}.afdo --for llvm-22"));
+        let checked = workspace.run(&format!("profbridge check --strict {at}.afdo"));
+        assert!(!text(&checked.stdout).contains("stale-summary"), "{checked:?}");
+    }
+}
+
+#[test]
+fn check_names_the_numbers_of_a_stale_summary() {
+    let workspace = workspace();
+    workspace.write("in.prof", "main:7:5\n 1: 7\n");
+    workspace.run("profbridge merge in.prof -o in.afdo --sample-format binary --for llvm-22");
+    let mut bytes = workspace.bytes("in.afdo");
+    // After the magic number and the version follow the total, the largest count, and the largest entry count.
+    let at = bytes.windows(3).position(|three| three == [7, 7, 5]).expect("the summary is found");
+    bytes[at + 2] = 6;
+    std::fs::write(workspace.path("stale.afdo"), bytes).unwrap();
+    let checked = workspace.attempt("profbridge check stale.afdo");
+    let expected = "sample.stale-summary: summary: the summary is not that of the records: its largest entry count is 6, \
+                    expected 5\n";
+    assert!(text(&checked.stdout).contains(expected), "{checked:?}");
+}
+
 /// llvm-profgen computes the same density.
 #[test]
 fn thin_profiles_fail_the_density_threshold() {
