@@ -261,7 +261,9 @@ impl InstrFit {
         }
         let names: HashSet<NameRef> = copy.functions.iter().map(|function| function.name_ref()).collect();
         for trace in &mut copy.temporal.traces {
+            let before = trace.functions.len();
             trace.functions.retain(|function| names.contains(function));
+            pruned.traced += (before - trace.functions.len()) as u64;
         }
         copy.temporal.traces.retain(|trace| !trace.functions.is_empty());
         (copy, pruned)

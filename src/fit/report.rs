@@ -154,6 +154,8 @@ pub struct Pruned {
     pub records: u64,
     /// Targets of calls.
     pub values: u64,
+    /// Functions in temporal traces, which can contain only functions with records.
+    pub traced: u64,
 }
 
 /// A function of the profile for a report.

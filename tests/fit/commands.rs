@@ -155,6 +155,20 @@ fn targets_that_no_longer_exist_are_listed_and_pruned() {
 }
 
 #[test]
+fn functions_that_leave_temporal_traces_with_their_records_are_counted() {
+    let folder = Folder::new();
+    let both = [("stays", 2u64, &[1u64][..]), ("goes", 3, &[1])];
+    let records = |some: &[(&str, u64, &[u64])]| text("", some).trim_start().to_string();
+    let traces = ":temporal_prof_traces\n2\n2\n1\ngoes,stays\n1\ngoes\n\n";
+    folder.write("old.proftext", format!(":ir\n{traces}{}", records(&both)));
+    folder.write("new.proftext", format!(":ir\n{}", records(&both[..1])));
+    let notes = errors(&folder.run("profbridge fit old.proftext --against new.proftext --prune -o pruned.proftext"));
+    assert!(notes.contains("dropped 1 record, 0 targets and 2 functions of temporal traces"), "{notes}");
+    let pruned = std::fs::read_to_string(folder.path("pruned.proftext")).unwrap();
+    assert!(pruned.contains("\nstays\n") && !pruned.contains("goes"), "{pruned}");
+}
+
+#[test]
 fn targets_of_another_release_are_there_under_their_other_name() {
     let folder = Folder::new();
     let caller = |target: &str, count: u64| format!("caller\n1\n1\n9\n1\n0\n1\n1\n{target}:{count}\n\n");

@@ -130,8 +130,11 @@ impl FitArgs {
         console::needs_file(path)?;
         let pruned = fit.write_pruned(path, self.write_remapping.is_some())?;
         let (records, targets) = (number_of(pruned.records, "record"), number_of(pruned.values, "target"));
-        let text = format!("{}: dropped {records} and {targets}", path.display());
-        console::note(&text);
+        let dropped = match pruned.traced {
+            0 => format!("{records} and {targets}"),
+            traced => format!("{records}, {targets} and {} of temporal traces", number_of(traced, "function")),
+        };
+        console::note(&format!("{}: dropped {dropped}", path.display()));
         Ok(())
     }
 
