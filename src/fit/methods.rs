@@ -7,6 +7,7 @@ use crate::digits::number_of;
 use crate::error::{Error, ErrorKind, Result};
 use crate::hint::Hint;
 use crate::iprof::{ContextHandle, Document, MethodHandle, SectionKind, Tables};
+use crate::java;
 use crate::limits::Limits;
 use crate::stacks::classes::read_methods;
 use foldhash::{HashMap, HashSet};
@@ -491,9 +492,9 @@ impl MethodKey {
         Self { class, name: tables.method_name(method).to_vec(), types: parts.collect() }
     }
 
-    /// The method as people write it: `app.Main.loop(int)`.
+    /// The method as people write it: `app.Main.loop(int[])`.
     pub fn human_name(&self) -> Vec<u8> {
-        let parameters: Vec<&[u8]> = self.types.iter().skip(1).map(Vec::as_slice).collect();
+        let parameters: Vec<_> = self.types.iter().skip(1).map(|name| java::source_type_name(name)).collect();
         [&self.class[..], b".", &self.name, b"(", &parameters.join(&b","[..]), b")"].concat()
     }
 }

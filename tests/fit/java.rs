@@ -123,6 +123,27 @@ fn an_edited_jar_shows_changed_methods() {
 }
 
 #[test]
+fn arrays_have_one_notation_in_all_lists() {
+    let folder = Folder::new();
+    let iprof = |methods: &str| {
+        format!(
+            r#"{{"version":"1.1.0","types":[{{"id":0,"name":"void"}},{{"id":1,"name":"A"}},{{"id":2,"name":"[[I"}},
+            {{"id":3,"name":"[Ljava.lang.String;"}}],"methods":[{methods}],
+            "callCountProfiles":[{{"ctx":"0:0","records":[1]}},{{"ctx":"1:0","records":[1]}}]}}"#
+        )
+    };
+    let both = |name: &str, types: &str| {
+        let method = format!(r#"{{"id":0,"name":"{name}","signature":[1,0,{types}]}}"#);
+        format!(r#"{method},{{"id":1,"name":"stays","signature":[1,0]}}"#)
+    };
+    folder.write("old.iprof", iprof(&both("main", "3")));
+    folder.write("new.iprof", iprof(&both("other", "2,3")));
+    let report = folder.fit("old.iprof --against new.iprof");
+    assert_eq!(names_of(&report, "gone"), BTreeSet::from(["A.main(java.lang.String[])".to_string()]), "{report:#}");
+    assert!(names(&report["unprofiled"]).contains("A.other(int[][],java.lang.String[])"), "{report:#}");
+}
+
+#[test]
 fn a_newer_iprof_gives_methods_and_moved_bytecode_indexes() {
     let folder = Folder::new();
     folder.write("old.iprof", profile());
