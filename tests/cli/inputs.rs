@@ -241,7 +241,9 @@ fn standard_input_is_one_profile_and_not_two() {
     let folder = Folder::new();
     let said = refused(2, &folder, "merge - - -o x.profdata");
     assert!(said.contains("standard input can be read only once"), "{said}");
-    for line in ["diff - -", "overlap - -", "fit - --against -"] {
+    for line in
+        ["merge - -f - -o x", "merge --weighted-input=2,- -f - -o x", "diff - -", "overlap - -", "fit - --against -"]
+    {
         let finished = run(&folder, line);
         assert_eq!(finished.code, Some(2), "{line}: {}", finished.stderr);
         assert!(

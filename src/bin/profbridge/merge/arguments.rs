@@ -15,6 +15,7 @@ use crate::stack_write::WriteStackArgs;
 use crate::stacks::StackArgs;
 use crate::target;
 use crate::toolchains::ToolchainParser;
+use crate::validate::refuse_both_standard_input;
 use clap::Args;
 use profbridge::bytes::without_byte_order_mark;
 use profbridge::families::{FailureMode, MergeOptions, OutputForm, Target, TargetSource};
@@ -195,6 +196,9 @@ impl MergeArgs {
         self.inputs.iter().try_for_each(|path| list.push(path))?;
         self.weighted_input.iter().try_for_each(|text| list.push_weighted_text(text))?;
         if let Some(path) = &self.input_files {
+            if list.inputs().iter().any(|input| input.is_stdin()) {
+                refuse_both_standard_input(path, Path::new("-"))?;
+            }
             let bytes = read_small(path)?;
             let pushed = if self.null { list.push_paths(&bytes) } else { list.push_list(&bytes) };
             pushed.map_err(|error| if error.path().is_some() { error } else { error.in_file(path) })?;
