@@ -84,8 +84,9 @@ pub fn open_reader<'data>(data: &'data [u8], options: &'data ReadOptions) -> Res
         Format::Raw { .. } => Ok(Box::new(RawReader::new(data, options.raw())?)),
         Format::Indexed => Ok(Box::new(IndexedReader::new(data, options.indexed())?)),
         Format::Text => Ok(Box::new(TextReader::new(data, options.compat)?)),
-        memory @ (Format::RawMemProf | Format::YamlMemProf) => Err(unreadable(memory, Compat::Profbridge)),
-        // LLVM treats every file that begins with printable bytes as a text profile.
+        Format::RawMemProf => Err(unreadable(Format::RawMemProf, Compat::Profbridge)),
+        // LLVM treats every file that begins with printable bytes as a text profile, also a memory profile in YAML if it
+        // does not merge.
         _ if options.compat.is_llvm() && begins_as_text(data) => Ok(Box::new(TextReader::new(data, options.compat)?)),
         other => Err(unreadable(other, options.compat)),
     }

@@ -30,6 +30,7 @@ pub const FILES: &[(&str, &str)] = &[
     ("too-many-kinds.proftext", "main\n1\n1\n1\n9\n"),
     ("bad-kind.proftext", "main\n1\n1\n1\n1\n7\n1\n1\n3:4\n"),
     ("cut-trace.proftext", ":ir\n:temporal_prof_traces\n1\n"),
+    ("memory.yaml", "---\nHeapProfileRecords: []\n...\n"),
     ("folder/x.proftext", A),
     ("list", "3,a.proftext\n# comment\n\n  b.proftext \n"),
     ("list-blank", " \n"),

@@ -14,13 +14,14 @@ const PROGRAMS: [(&str, &str, &str); 5] = [
     ("clang++-22 -O2 -g1", "work.cpp", "lines"),
 ];
 
-const OPTIONS: [&str; 6] = [
+const OPTIONS: [&str; 7] = [
     "--format=text",
     "--format=extbinary --mark-all-context-preinlined",
     "--use-md5 --trim-cold-profile --update-total-samples",
     "--format=text --load-function-from-symbol=false --fill-zero-for-all-funcs",
     "--format=text --use-dwarf-correlation",
     "--format=binary",
+    "--use-md5 --format=binary",
 ];
 
 fn folder(test: &str, tools: &[&str]) -> Option<Folder> {

@@ -337,18 +337,18 @@ fn finish(parsed: &Parsed, program: &Program<'_>, mut profile: SampleProfile, tr
         Some(b"gcc") => Encoding::Gcc,
         _ => Encoding::ExtBinary,
     };
-    if parsed.is_on("use-md5") {
-        write.use_md5 = write.encoding == Encoding::ExtBinary;
-        if !write.use_md5 {
-            messages::warning(None, "-use-md5 is ignored. Specify --format=extbinary to enable it");
-        }
-    }
+    write.use_md5 = parsed.is_on("use-md5") && write.encoding == Encoding::ExtBinary;
     if parsed.is_on("populate-profile-symbol-list") {
         profile.symbols = Some(program.symbols());
     }
     let path = output(parsed);
     match sampleprof::write(&profile, &write) {
-        Ok(bytes) => self::write(&path, &bytes),
+        Ok(bytes) => {
+            if parsed.is_on("use-md5") && !write.use_md5 {
+                messages::warning(None, "-use-md5 is ignored. Specify --format=extbinary to enable it");
+            }
+            self::write(&path, &bytes)
+        }
         Err(error) => {
             // llvm-profgen opens the output first.
             self::write(&path, &[])?;
