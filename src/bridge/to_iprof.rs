@@ -62,7 +62,7 @@ pub(crate) struct ConvertedProfile<'p> {
     /// The other members.
     pub document: Document,
     extension: Extension<'p>,
-    /// What iprof cannot store.
+    /// The data that iprof cannot store.
     pub losses: Vec<Loss>,
 }
 

@@ -498,6 +498,10 @@ pub(crate) fn is_written(raw: &[u8]) -> bool {
 
 /// Appends checked JSON tokens without white space between them.
 pub(crate) fn write_compact(out: &mut Vec<u8>, mut text: &[u8]) {
+    // Most text has no white space at all. This fold needs few instructions per byte.
+    if !text.iter().fold(false, |found, byte| found | (*byte <= b' ')) {
+        return out.extend_from_slice(text);
+    }
     while let Some(first) = text.first() {
         let len = match first {
             b' ' | b'\n' | b'\r' | b'\t' => {

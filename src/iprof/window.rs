@@ -96,11 +96,7 @@ struct TokenCopy<'a> {
 
 impl TokenCopy<'_> {
     fn add(&mut self, text: &[u8]) {
-        if text.iter().fold(false, |found, byte| found | (*byte <= b' ')) {
-            json::write_compact(&mut self.tokens, text);
-        } else {
-            self.tokens.extend_from_slice(text);
-        }
+        json::write_compact(&mut self.tokens, text);
         if self.tokens.len() >= CHUNK_BYTES {
             self.flush();
         }

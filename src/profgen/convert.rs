@@ -358,7 +358,7 @@ fn read_input(
     Ok((found, false))
 }
 
-/// Says that there is nothing to be counted.
+/// Returns the reason why nothing is counted.
 fn no_usable_sample(samples: &ProgramSamples, program: &Program<'_>) -> String {
     match samples.findings.read.incomplete_chains {
         0 => format!("no sample is in {}", program.name()),

@@ -107,7 +107,7 @@ pub(crate) struct Encoder<'a> {
 const PIECE: usize = 256 << 10;
 
 impl<'a> Encoder<'a> {
-    /// Decides what is written, and encodes everything except the counters.
+    /// Plans the file, and encodes everything except the counters.
     ///
     /// # Errors
     ///
