@@ -73,7 +73,25 @@ impl<'p> ConvertedProfile<'p> {
     ///
     /// The errors of [`to_iprof`].
     pub fn new(profile: &'p Profile, options: &ToIprofOptions) -> Result<Self> {
-        convert(profile, options)
+        let mut losses = Losses::new();
+        let own = own_records(profile);
+        let (mut document, parts) = sections(profile, &own, options, &mut losses)?;
+        let foreign_profile = foreign_part(profile, &own);
+        let mut extension = Extension { approximate: parts.approximate.clone(), ..Extension::default() };
+        attach(&mut document, &parts);
+        match foreign_profile {
+            Some(foreign) if options.extension => {
+                extension.profile = Some(foreign);
+                // Records of the bridge add their own entries.
+                extension.checksum = own.is_empty().then(|| checksum(&document));
+            }
+            Some(foreign) => {
+                losses.add(LossKind::SaturatedCounts, parts.clamped);
+                extension_losses(&foreign, options, &mut losses);
+            }
+            None => {}
+        }
+        Ok(Self { document, extension, losses: losses.into_vec() })
     }
 
     /// Returns true if the member `llvm` has records.
@@ -94,28 +112,6 @@ impl<'p> ConvertedProfile<'p> {
         let value = |threads: usize, out: &mut (dyn Write + Send)| self.extension.write_to(threads, out);
         writer.write_with_member(&self.document, extension::MEMBER, &value, out)
     }
-}
-
-fn convert<'p>(profile: &'p Profile, options: &ToIprofOptions) -> Result<ConvertedProfile<'p>> {
-    let mut losses = Losses::new();
-    let own = own_records(profile);
-    let (mut document, parts) = sections(profile, &own, options, &mut losses)?;
-    let foreign_profile = foreign_part(profile, &own);
-    let mut extension = Extension { approximate: parts.approximate.clone(), ..Extension::default() };
-    attach(&mut document, &parts);
-    match foreign_profile {
-        Some(foreign) if options.extension => {
-            extension.profile = Some(foreign);
-            // Records of the bridge add their own entries.
-            extension.checksum = own.is_empty().then(|| checksum(&document));
-        }
-        Some(foreign) => {
-            losses.add(LossKind::SaturatedCounts, parts.clamped);
-            extension_losses(&foreign, options, &mut losses);
-        }
-        None => {}
-    }
-    Ok(ConvertedProfile { document, extension, losses: losses.into_vec() })
 }
 
 /// Returns a checksum of the data of a document without its extension, in the order of the file.

@@ -26,8 +26,8 @@ use scanner::{Fault, Result};
 use std::collections::HashSet;
 use tree::{Content, Documents, Entry, Node};
 
-/// Reads a memory profile. With [`Compat::Llvm22`], the second record of a function and all documents after the first
-/// are dropped.
+/// Reads a memory profile. Its schema has the fields that the text names, and those that compilers read. With
+/// [`Compat::Llvm22`], it has all fields; the second record of a function and all documents after the first are dropped.
 ///
 /// # Errors
 ///
@@ -47,13 +47,21 @@ pub(crate) fn read_until(
     limits: &Limits,
     cancel: &Cancel,
 ) -> crate::Result<MemoryProfile> {
-    let mut reader = Reader { profile: MemoryProfile::new(Schema::FULL), compat, limits: *limits };
+    let profile = MemoryProfile::new(Schema::FULL);
+    let mut reader = Reader { profile, named: Schema::EMPTY, compat, limits: *limits };
     reader.read(text, cancel).map_err(|fault| fault.into_error(text).in_format("memprof YAML"))?;
-    Ok(reader.profile)
+    let Reader { mut profile, named, .. } = reader;
+    // The minimum of a field that is not there would be 0 in a merge.
+    if !compat.is_llvm() && !named.is_empty() {
+        profile.schema = Schema::HOT_COLD.fields().fold(named, Schema::with);
+    }
+    Ok(profile)
 }
 
 struct Reader {
     profile: MemoryProfile,
+    /// The fields that allocations have.
+    named: Schema,
     compat: Compat,
     limits: Limits,
 }
@@ -119,7 +127,7 @@ impl Reader {
         let mut entries = Entries::new(node, "an allocation site")?;
         let stack = self.stack(entries.required("Callstack")?, "Callstack")?;
         let block = entries.required("MemInfoBlock")?;
-        let info = read_block(block)?;
+        let info = read_block(block, &mut self.named)?;
         entries.finish()?;
         Ok(AllocSite { stack, info, histogram: None })
     }
@@ -183,7 +191,8 @@ impl Reader {
     }
 }
 
-fn read_block(node: &Node<'_>) -> Result<MemInfoBlock> {
+/// Reads the measurements of an allocation, and adds their fields to `named`.
+fn read_block(node: &Node<'_>, named: &mut Schema) -> Result<MemInfoBlock> {
     let mut info = MemInfoBlock::default();
     let mut found: Option<Box<Fault>> = None;
     let entries = node.map("MemInfoBlock")?;
@@ -193,7 +202,10 @@ fn read_block(node: &Node<'_>) -> Result<MemInfoBlock> {
         match (Field::from_name(name), &mut found) {
             // Numbers too large for a field are truncated, like in LLVM.
             (Some(field), None) => match value.number(field.name(), u64::MAX) {
-                Ok(number) => info.set(field, number),
+                Ok(number) => {
+                    *named = named.with(field);
+                    info.set(field, number);
+                }
                 Err(fault) => found = Some(fault),
             },
             (Some(_), Some(_)) => {}
