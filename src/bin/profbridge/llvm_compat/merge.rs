@@ -187,7 +187,7 @@ fn merge_options(parsed: &Parsed, conduct: &CompatMode) -> Result<MergeOptions, 
         parsed.value("memprof-version").and_then(|version| std::str::from_utf8(version).ok()?.parse().ok());
     options.memprof.full_schema = parsed.is_on("memprof-full-schema");
     options.memprof.thresholds = hotness_thresholds(parsed);
-    if parsed.is_on("memprof-random-hotness") {
+    if parsed.is_on("memprof-random-hotness") && parsed.last_of(&KINDS) != Some("sample") {
         options.memprof.random_hotness = Some(hotness_seed(parsed));
     }
     if let Some(path) = path(parsed, "remapping-file") {
