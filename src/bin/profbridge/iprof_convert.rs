@@ -5,6 +5,7 @@ use crate::console;
 use crate::iprof_files::{IprofWriteArgs, print_findings};
 use crate::merge_document::MergeDocument;
 use clap::{Args, ValueEnum};
+use profbridge::bridge::{self, MEMBER, ToIprofOptions};
 use profbridge::families::FactsRequest;
 use profbridge::families::merge::iprof::facts_of;
 use profbridge::input::output::is_replaced;
@@ -82,6 +83,22 @@ pub(crate) struct Allowed {
     pub(crate) losses: bool,
 }
 
+/// Makes a document canonical. LLVM's records in it stay, unless the sections were edited since.
+fn canonical(document: Document, losses: &mut Vec<String>) -> Result<Document> {
+    if document.member(MEMBER).is_some()
+        && let Ok((parts, lost)) = bridge::split(&document, None)
+    {
+        let mut options = ToIprofOptions::default();
+        options.branch_clash = BranchClash::Keep;
+        let (document, more) = bridge::join(parts, &options)?;
+        losses.extend(lost.iter().chain(&more).map(ToString::to_string));
+        return Ok(document);
+    }
+    let members = document.members().map(|(name, _)| iprof::display_name(name));
+    losses.extend(members.map(|name| format!("the member \"{name}\", which is not part of the format")));
+    Ok(iprof::canonical_with(document, BranchClash::Keep))
+}
+
 /// Converts an iprof and writes it.
 pub(crate) fn run(
     input: &Input,
@@ -131,9 +148,7 @@ pub(crate) fn run(
     let reason = "which may refer to dropped entries";
     let mut losses: Vec<String> = dropped.iter().map(|name| format!("the member \"{name}\", {reason}")).collect();
     if write.canonical {
-        let members = document.members().map(|(name, _)| iprof::display_name(name));
-        losses.extend(members.map(|name| format!("the member \"{name}\", which is not part of the format")));
-        document = iprof::canonical_with(document, BranchClash::Keep);
+        document = canonical(document, &mut losses)?;
     }
     if !allowed.losses && !losses.is_empty() {
         let error =
