@@ -432,7 +432,7 @@ fn a_supplemented_profile_has_no_traces_and_too_large_counts_are_reported() {
 
 /// Sample profiles have no allocations.
 #[test]
-fn options_of_memory_profiles_say_nothing_about_samples() {
+fn options_of_memory_profiles_have_no_effect_on_samples() {
     let workspace = Workspace::with(&[]);
     symlink(env!("CARGO_BIN_EXE_profbridge"), workspace.path("llvm-profdata")).unwrap();
     workspace.write("a.prof", "hot:9500:2000\n 1: 2000\n");
@@ -440,7 +440,7 @@ fn options_of_memory_profiles_say_nothing_about_samples() {
     let ours = workspace.run(&format!("./llvm-profdata {merge} -o ours"));
     assert_eq!((String::from_utf8_lossy(&ours.stdout), String::from_utf8_lossy(&ours.stderr)), ("".into(), "".into()));
     let tool = "llvm-profdata-22";
-    if available("options_of_memory_profiles_say_nothing_about_samples", &[tool]) {
+    if available("options_of_memory_profiles_have_no_effect_on_samples", &[tool]) {
         let genuine = workspace.run(&format!("{tool} {merge} -o genuine"));
         assert_eq!((genuine.stdout, genuine.stderr), (ours.stdout, ours.stderr));
         assert_eq!(workspace.bytes("ours"), workspace.bytes("genuine"));
