@@ -221,6 +221,18 @@ pub(crate) fn copied<T: Clone>(items: &[T], action: &'static str) -> Result<Vec<
     Ok(list)
 }
 
+/// Returns the `len` bytes of a file that `write` writes.
+///
+/// # Errors
+///
+/// Out of memory, as an I/O error.
+pub(crate) fn written(len: u64, write: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    reserve(&mut bytes, usize::try_from(len).unwrap_or(usize::MAX), HOLD_OUTPUT)?;
+    write(&mut bytes).map_err(|error| Error::io(HOLD_OUTPUT, error))?;
+    Ok(bytes)
+}
+
 /// Returns the error for refused memory.
 pub(crate) fn refused(action: &'static str) -> Error {
     Error::io(action, OutOfMemory.into())

@@ -10,7 +10,7 @@ use crate::bytes::names::{Compression, write_chunk};
 use crate::bytes::sink::Buckets;
 use crate::bytes::{Endian, Sink};
 use crate::error::{Error, Result};
-use crate::memory::{self, HOLD_OUTPUT};
+use crate::memory;
 use crate::model::hash_order::string_map_order;
 use crate::model::record::MAX_VALUES_PER_SITE;
 use crate::model::{
@@ -109,10 +109,7 @@ impl Default for WriteOptions<'_> {
 /// fit its field; I/O where the file does not fit the memory.
 pub fn write(profile: &Profile, options: &WriteOptions<'_>) -> Result<Vec<u8>> {
     let encoder = Encoder::new(profile, options)?;
-    let mut bytes = Vec::new();
-    memory::reserve(&mut bytes, usize::try_from(encoder.len()).unwrap_or(usize::MAX), HOLD_OUTPUT)?;
-    encoder.write_to(&mut bytes).map_err(|source| Error::io("cannot write", source))?;
-    Ok(bytes)
+    memory::written(encoder.len(), |out| encoder.write_to(out))
 }
 
 /// A profile about to be written: all sizes and offsets are known.

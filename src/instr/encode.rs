@@ -490,9 +490,10 @@ pub fn encode(profile: &Profile, options: &WriteOptions) -> Result<Encoded> {
         OutputFormat::Raw { encoding } => {
             let writing = raw::WriteOptions::new(encoding);
             let kept = options.selected(profile, selection);
-            let losses = raw::losses(&kept, &writing)?;
+            let encoder = raw::Encoder::new(&kept, &writing)?;
+            let losses = encoder.losses();
             options.check_losses(&losses)?;
-            Encoded { bytes: raw::write(&kept, &writing)?, losses, stopped: None }
+            Encoded { bytes: encoder.to_bytes()?, losses, stopped: None }
         }
     };
     Ok(encoded)

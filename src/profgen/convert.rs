@@ -487,7 +487,7 @@ fn warnings_of(report: &SampleReport, counters: &Counters, loaded: &Program<'_>)
     if let Some(enough) = report.enough_samples {
         let used = if counters.is_plain() { plain.used } else { read.samples };
         let used = number_of(used, "sample");
-        warnings.push(format!("used {used}, which is few: this program needs about {enough}"));
+        warnings.push(format!("{used} used; this program needs about {enough}"));
     }
     warnings
 }

@@ -85,11 +85,7 @@ pub(crate) fn written<'p>(profile: &'p Profile, options: &WriteOptions) -> Resul
 /// section is larger than the pointer width allows; I/O where the file does not
 /// fit the memory.
 pub fn write(profile: &Profile, options: &WriteOptions) -> Result<Vec<u8>> {
-    let encoder = Encoder::new(profile, options)?;
-    let mut bytes = Vec::new();
-    memory::reserve(&mut bytes, usize::try_from(encoder.len()).unwrap_or(usize::MAX), HOLD_OUTPUT)?;
-    encoder.write_to(&mut bytes).map_err(|source| Error::io("cannot write", source))?;
-    Ok(bytes)
+    Encoder::new(profile, options)?.to_bytes()
 }
 
 /// A profile about to be written. All sections are encoded, except the counters: they are most of the file.
@@ -119,14 +115,19 @@ impl<'a> Encoder<'a> {
         Ok(Self { plan, endian: options.encoding.endian, front, counters_size, trailing })
     }
 
-    /// Returns what the version cannot store.
+    /// Returns the data that the version cannot store.
     pub fn losses(&self) -> Vec<Loss> {
         self.plan.losses()
     }
 
-    /// Bytes of the file.
-    fn len(&self) -> u64 {
-        (self.front.len() as u64).saturating_add(self.counters_size).saturating_add(self.trailing.len() as u64)
+    /// Returns the file.
+    ///
+    /// # Errors
+    ///
+    /// I/O where the file does not fit the memory.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        let around = (self.front.len() + self.trailing.len()) as u64;
+        memory::written(around.saturating_add(self.counters_size), |out| self.write_to(out))
     }
 
     /// Writes the file, front to back.

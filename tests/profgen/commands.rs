@@ -209,7 +209,7 @@ fn few_samples_are_called_few() {
     folder.write("few.txt", few);
     let output = folder.run("profbridge convert few.txt --binary prog -o few.prof");
     let message = errors(&output);
-    assert!(message.contains("which is few: this program needs about "), "{message}");
+    assert!(message.contains(" used; this program needs about "), "{message}");
 }
 
 #[test]

@@ -104,14 +104,14 @@ fn samples_count_at_their_lines() {
     for expected in [
         "no sample has branch records: counts are estimated from 96 samples; record branches with `perf record -b`",
         "not used: 12 of 108 samples (7 in the kernel, 3 in other programs or the PLT, 2 within an instruction)",
-        "used 96 samples, which is few: this program needs about ",
+        "96 samples used; this program needs about ",
     ] {
         assert!(message.contains(expected), "{expected}: {message}");
     }
     let enough = |input: &str| {
         let output = folder.run(&format!("profbridge merge {input} --binary busy -o weighted.prof --force"));
         let message = errors(&output);
-        let (_, number) = message.split_once("which is few: this program needs about ").expect("they are few");
+        let (_, number) = message.split_once(" used; this program needs about ").expect("they are few");
         number.split_whitespace().next().expect("a word").to_string()
     };
     // Weights do not make more samples.
@@ -381,7 +381,7 @@ fn a_weight_is_an_input_several_times_but_no_further_samples() {
     let thrice = "perf.data perf.data perf.data --allow-duplicates";
     folder.run(&format!("profbridge merge {thrice} --binary busy -o thrice.proftext"));
     folder.run("profbridge merge perf.data --binary busy -o once.proftext");
-    let few = "used 50 samples, which is few: this program needs about ";
+    let few = "50 samples used; this program needs about ";
     let needed = |line: &str| {
         let message = errors(&folder.run(line));
         let after = message.split_once(few).unwrap_or_else(|| panic!("{line}: {message}")).1;
