@@ -12,7 +12,7 @@ use arrow_array::builder::{LargeListBuilder, LargeStringBuilder};
 use arrow_array::types::{Float64Type, UInt64Type};
 use arrow_schema::ArrowError;
 use profbridge::families::memprof::merge_memory_files;
-use profbridge::families::{MergeReport, OutputForm, Target, target_of_used};
+use profbridge::families::{FailedMerge, MergeReport, OutputForm, Target, target_of_used};
 use profbridge::input::{Family, Input};
 use profbridge::instr::encode::facts_of_memory;
 use profbridge::instr::memory_profiles;
@@ -20,7 +20,7 @@ use profbridge::instr::{Loss, refuse_losses};
 use profbridge::memprof::report::{MemoryReport, ReportOptions, contexts, function_name};
 use profbridge::memprof::yaml::{self, Comments, EmptySites};
 use profbridge::memprof::{self, Hotness, MergedMemory};
-use profbridge::{Error, ErrorKind, Result};
+use profbridge::{Error, Result};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde::{Deserialize, Serialize};
@@ -73,12 +73,7 @@ fn merge_for(
     let mut options = settings.instr(target)?;
     options.cancel = watch.cancel();
     let merged = merge_memory_files(inputs, &options, &mut |done, total| watch.progress(done, total));
-    merged.map_err(|error| match error.kind() {
-        ErrorKind::InputsFailed { .. } => {
-            std::error::Error::source(&error).and_then(|first| first.downcast_ref().cloned()).unwrap_or(error)
-        }
-        _ => error,
-    })
+    merged.map_err(FailedMerge::into_first_failure)
 }
 
 /// A borrowed [`State`].

@@ -4,7 +4,7 @@ use crate::call_chains::Selection;
 use crate::driver::InputOutcome;
 use crate::driver::check::FileCheck;
 use crate::driver::diff::DiffOptions;
-use crate::driver::{self, Merged, OnProgress};
+use crate::driver::{self, FailedMerge, Merged, OnProgress};
 use crate::error::{Error, Result, WithWarnings};
 use crate::families::any_profile::AnyProfile;
 use crate::families::commands::{Commands, FileDiff};
@@ -81,12 +81,14 @@ pub fn merge_memory_files(
     inputs: &[WeightedInput],
     options: &MergeOptions,
     progress: OnProgress<'_>,
-) -> Result<(MergedMemory, MergeReport)> {
+) -> Result<(MergedMemory, MergeReport), FailedMerge> {
     let (memory, mut report) = match inputs.iter().any(Input::is_partial) {
         true => finish_memory(&merge_partially(inputs, options, progress)?, options)?,
         false => merge_memory(inputs, options, progress)?,
     };
-    report.verdict(options)?;
+    if let Err(error) = report.verdict(options) {
+        return Err(FailedMerge { error, inputs: report.inputs });
+    }
     let are_empty = report.inputs.iter().all(|input| matches!(input.outcome, InputOutcome::Empty));
     let mut memory = match memory {
         Some(memory) => {
@@ -94,7 +96,7 @@ pub fn merge_memory_files(
             memory
         }
         None if are_empty => MergedMemory::default(),
-        None => return Err(Error::usage("the inputs have no memory profile")),
+        None => return Err(Error::usage("the inputs have no memory profile").into()),
     };
     memory.profile.sort_records();
     for function in report.profile.functions.iter() {

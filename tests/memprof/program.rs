@@ -160,6 +160,18 @@ fn a_profile_of_data_accesses_alone_is_not_empty() {
 }
 
 #[test]
+fn a_merge_into_yaml_names_the_damage() {
+    let temporary = tempfile::tempdir().unwrap();
+    let at = |name: &str| temporary.path().join(name).to_str().unwrap().to_string();
+    std::fs::write(at("bad.yaml"), "---\nHeapProfileRecords: []\nDataAccessProfiles: none\n...\n").unwrap();
+    for output in ["out.yaml", "out.profdata"] {
+        let (_, errors, code) = profbridge(&["merge", &at("bad.yaml"), "-o", &at(output)]);
+        assert_eq!(code, Some(1), "{errors}");
+        assert!(errors.contains("DataAccessProfiles is a scalar, not a map"), "{output}: {errors}");
+    }
+}
+
+#[test]
 fn check_judges_memory_profiles() {
     let temporary = tempfile::tempdir().unwrap();
     let cut = temporary.path().join("cut.memprofraw");
