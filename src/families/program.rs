@@ -4,6 +4,7 @@ use crate::ascii::to_hex;
 use crate::digits::number_of;
 use crate::error::Error;
 use crate::fit::{ProgramFacts, fat_architectures, readers};
+use crate::identify::{self, Format};
 use crate::limits::Limits;
 use crate::model::description::{Description, PartDescription};
 use crate::objects;
@@ -37,10 +38,7 @@ pub(crate) fn describe(data: &[u8], path: Option<&Path>, limits: &Limits) -> Opt
 /// Describes the content of the program at a path, with recommendations.
 pub fn report_program(path: &Path, data: &[u8], limits: &Limits) -> ProgramReport {
     let Some((description, facts)) = read(data, Some(path), limits) else {
-        let mut description = Description::new("not a program", data.len() as u64);
-        let error = Error::usage("the file is not a program, a library, an object file or an archive");
-        description.set_error(&error);
-        return ProgramReport { description, raw_version: None, advice: Vec::new() };
+        return ProgramReport { description: describe_other(data), raw_version: None, advice: Vec::new() };
     };
     let raw_version = facts.iter().find_map(|facts| match facts.raw_versions().as_slice() {
         [only] if only.0 == only.1 => Some(only.0),
@@ -56,6 +54,18 @@ pub fn report_program(path: &Path, data: &[u8], limits: &Limits) -> ProgramRepor
         advice.push("build or copy the program again: the file is damaged or truncated".to_string());
     }
     ProgramReport { description, raw_version, advice }
+}
+
+/// Describes a file that is no program, with the name of its format if that is known.
+fn describe_other(data: &[u8]) -> Description {
+    let format = identify::detect(data);
+    let is_known = format.family().is_some() || matches!(format, Format::Other(_));
+    let words = if is_known { format.to_string() } else { "not a program".to_string() };
+    let mut description = Description::new(words, data.len() as u64);
+    let error = Error::usage("the file is not a program, a library, an object file or an archive");
+    let error = if objects::is_bitcode(data) { error.with_hint(objects::LINK_BITCODE) } else { error };
+    description.set_error(&error);
+    description
 }
 
 fn read(data: &[u8], path: Option<&Path>, limits: &Limits) -> Option<(Description, Vec<ProgramFacts>)> {

@@ -21,9 +21,21 @@ use std::sync::Arc;
 ///
 /// # Errors
 ///
-/// Not an object.
+/// Not an object; for LLVM bitcode, with a hint.
 pub(crate) fn parse(bytes: &[u8]) -> Result<object::File<'_>> {
+    if is_bitcode(bytes) {
+        let error = Error::new(ErrorKind::NotAnObject { detail: "LLVM bitcode".to_string() });
+        return Err(error.with_hint(LINK_BITCODE));
+    }
     object::File::parse(bytes).map_err(|error| Error::new(ErrorKind::NotAnObject { detail: error.to_string() }))
+}
+
+/// What to do with LLVM bitcode where a program is expected.
+pub(crate) const LINK_BITCODE: &str = "link it, and pass the linked program: with -flto, object files are bitcode";
+
+/// Returns true for LLVM bitcode, with or without a wrapper.
+pub(crate) fn is_bitcode(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"BC\xc0\xde") || bytes.starts_with(b"\xde\xc0\x17\x0b")
 }
 
 /// Returns true if pointers have 64 bits. The header of a COFF object does not say it, its machine does.

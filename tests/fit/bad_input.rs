@@ -131,6 +131,15 @@ fn an_archive_is_refused_with_advice() {
     );
 }
 
+/// With `-flto`, all object files are bitcode.
+#[test]
+fn bitcode_is_refused_with_advice() {
+    for magic in [b"BC\xc0\xde", b"\xde\xc0\x17\x0b"] {
+        refusal(magic, "not an object file: LLVM bitcode");
+        refusal(magic, "hint: link it, and pass the linked program: with -flto, object files are bitcode");
+    }
+}
+
 #[test]
 fn records_of_no_known_layout_are_refused() {
     let odd = elf(&[part("__llvm_prf_data", vec![1; 50]), part("__llvm_prf_names", names("main works"))]);

@@ -206,6 +206,12 @@ fn damaged_programs_are_errors() {
     let output = folder.try_run("profbridge doctor notes.txt");
     assert_eq!(output.status.code(), Some(1));
     assert!(!String::from_utf8_lossy(&output.stdout).contains("nothing to do"));
+    folder.write("lto.o", b"BC\xc0\xde\x35\x14\0\0");
+    let output = folder.try_run("profbridge doctor lto.o");
+    assert_eq!(output.status.code(), Some(1));
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(text.starts_with("lto.o: LLVM bitcode\n"), "{text}");
+    assert!(text.contains("link it, and pass the linked program: with -flto, object files are bitcode"), "{text}");
     folder.write("cut.elf", b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x02\0\x3e\0");
     let output = folder.try_run("profbridge doctor cut.elf");
     assert_eq!(output.status.code(), Some(1));

@@ -215,6 +215,12 @@ fn a_program_that_does_not_fit_is_refused_with_the_reason() {
     assert!(message.contains("is not one of the profile's"), "{message}");
     let (message, _) = failure(vec![file(plain, "memprofraw")]);
     assert!(message.contains("unable to look up addresses") && message.contains("not an object file"), "{message}");
+    let folder = tempfile::tempdir().unwrap();
+    let bitcode = folder.path().join("lto.o");
+    std::fs::write(&bitcode, b"BC\xc0\xde").unwrap();
+    let (message, hint) = failure(vec![bitcode]);
+    assert!(message.ends_with("not an object file: LLVM bitcode"), "{message}");
+    assert!(hint.starts_with("link it, and pass the linked program"), "{hint}");
     let (message, _) = failure(vec![file(plain, "nothing")]);
     assert!(message.contains("cannot open: No such file"), "{message}");
     // Of several programs, the matching one is used.

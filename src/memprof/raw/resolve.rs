@@ -48,11 +48,12 @@ impl Program {
     /// Unable to symbolize if the bytes are not an object.
     pub fn new(path: &Path, bytes: Vec<u8>, limits: &Limits) -> Result<Self> {
         objects::parse(&bytes).map_err(|error| {
-            unable(format!("{}: {error}", path.display())).with_llvm_message(format!(
-                "{}\n{}",
-                path.display(),
-                error.llvm_message()
-            ))
+            let llvm_message = format!("{}\n{}", path.display(), error.llvm_message());
+            let refused = unable(format!("{}: {error}", path.display())).with_llvm_message(llvm_message);
+            match error.hint() {
+                Some(hint) => refused.with_hint(hint.clone()),
+                None => refused,
+            }
         })?;
         Ok(Self { path: path.to_path_buf(), bytes, limits: *limits })
     }
