@@ -56,7 +56,7 @@ pub fn report_program(path: &Path, data: &[u8], limits: &Limits) -> ProgramRepor
     ProgramReport { description, raw_version, advice }
 }
 
-/// Describes a file that is no program, with the name of its format if that is known.
+/// Describes a file that is not a program, with the name of its format if that is known.
 fn describe_other(data: &[u8]) -> Description {
     let format = identify::detect(data);
     let is_known = format.family().is_some() || matches!(format, Format::Other(_));

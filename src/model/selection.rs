@@ -135,6 +135,8 @@ fn compile(pattern: &str) -> Result<Regex> {
 /// Old name → new name. Clones share the record of the rules that were used.
 #[derive(Debug, Clone, Default)]
 pub struct Remapping {
+    /// Whether it was parsed. llvm-profdata's remapping has effects without any rule, too.
+    is_given: bool,
     names: Arc<hashbrown::HashMap<Vec<u8>, Rule, foldhash::fast::RandomState>>,
 }
 
@@ -178,7 +180,7 @@ impl Remapping {
         for target in targets {
             names.entry(target).or_default();
         }
-        Ok(Self { names: Arc::new(names) })
+        Ok(Self { is_given: true, names: Arc::new(names) })
     }
 
     /// The name that `name` gets; itself when it is not mentioned.
@@ -226,6 +228,11 @@ impl Remapping {
             notes.push(format!("{joined} joined several functions: {} was {}", text(new), names.join(" and ")));
         }
         notes
+    }
+
+    /// Whether a file was parsed, even one without rules.
+    pub(crate) fn is_given(&self) -> bool {
+        self.is_given
     }
 
     /// Whether no name is mentioned.

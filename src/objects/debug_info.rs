@@ -30,7 +30,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<object::File<'_>> {
     object::File::parse(bytes).map_err(|error| Error::new(ErrorKind::NotAnObject { detail: error.to_string() }))
 }
 
-/// What to do with LLVM bitcode where a program is expected.
+/// The advice for LLVM bitcode where a program is expected.
 pub(crate) const LINK_BITCODE: &str = "link it, and pass the linked program: with -flto, object files are bitcode";
 
 /// Returns true for LLVM bitcode, with or without a wrapper.

@@ -136,9 +136,9 @@ impl MergeOptions {
         Self { rules, ..Self::default() }
     }
 
-    /// Returns the bits of discriminators that a remapping keeps if it works as in llvm-profdata.
+    /// Returns the bits of discriminators that a remapping keeps if it works as in llvm-profdata, with or without rules.
     pub(super) fn mask_of_llvm(&self) -> Option<u32> {
-        self.discriminator_bits.filter(|_| !self.remapping.is_empty()).map(low_bits)
+        self.discriminator_bits.filter(|_| self.remapping.is_given()).map(low_bits)
     }
 }
 

@@ -86,8 +86,9 @@ pub fn check_writable(profile: &SampleProfile, options: &WriteOptions) -> Result
     check_contexts(profile, profile.kind(), options)
 }
 
-/// Rejects functions without a calling context next to functions with one: a table of contexts cannot store them. LLVM
-/// writes the index of the name instead of that of a context, so readers do not find the function.
+/// Rejects functions without a calling context in a profile of contexts: a table of contexts cannot store them. LLVM
+/// writes the index of the name instead of that of a context, so that no reader accepts the file. Therefore
+/// llvm-profdata has no message for it.
 fn check_contexts(profile: &SampleProfile, kind: Kind, options: &WriteOptions) -> Result<()> {
     if options.encoding != Encoding::ExtBinary || !kind.context_sensitive {
         return Ok(());
@@ -101,8 +102,9 @@ fn check_contexts(profile: &SampleProfile, kind: Kind, options: &WriteOptions) -
         1 => "a function".to_string(),
         _ => format!("{outside} functions"),
     };
-    let what = format!("writing {functions} without a calling context next to others with one");
-    Err(Error::from(ErrorKind::Unsupported { what }).with_llvm_detail(UNSUPPORTED).with_hint("write text"))
+    let what = format!("writing {functions} without a calling context in an extensible binary of calling contexts");
+    let detail = format!("{what}, which no tool could read; write text");
+    Err(Error::from(ErrorKind::Unsupported { what }).with_llvm_detail(detail).with_hint("write text"))
 }
 
 /// Checks that a profile of this kind can be written.

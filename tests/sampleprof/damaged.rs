@@ -39,11 +39,6 @@ fn encodings_that_cannot_hold_a_profile() {
     let probes = read(b"a:1:1\n 1: 1\n !CFGChecksum: 5\n", &ReadOptions::default()).unwrap();
     let mixed = read(b"[a:1 @ b]:1:1\n 1: 1\nc:1:1\n 1: 1 d:1\n", &ReadOptions::default()).unwrap();
     for (profile, encoding, expected) in [
-        (
-            &mixed,
-            Encoding::ExtBinary,
-            "writing a function without a calling context next to others with one is not supported",
-        ),
         (&contexts, Encoding::Binary, "writing calling contexts in a plain or compact binary is not supported"),
         (
             &probes,
@@ -63,6 +58,11 @@ fn encodings_that_cannot_hold_a_profile() {
         assert_eq!(error.to_string(), expected);
         assert_eq!(llvm_message(&error), "Profile encoding format unsupported for writing operations");
     }
+    // LLVM writes a file that it cannot read, so the message is not one of its own.
+    let what = "writing a function without a calling context in an extensible binary of calling contexts";
+    let error = write(&mixed, &WriteOptions::default()).unwrap_err();
+    assert_eq!(error.to_string(), format!("{what} is not supported"));
+    assert_eq!(llvm_message(&error), format!("{what}, which no tool could read; write text"));
     let mut tiny = WriteOptions::default();
     tiny.size_limit = 10;
     let error = write(&probes, &tiny).unwrap_err();
