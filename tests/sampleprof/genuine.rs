@@ -251,6 +251,47 @@ fn a_remapping_without_rules_has_the_effect_of_one() {
     }
 }
 
+/// LLVM 17 removed the compact encoding and its option.
+#[test]
+fn links_of_old_releases_write_compact_binaries() {
+    let workspace = Workspace::with(&[]);
+    workspace.write("in.prof", "main:1000:10\n 2.1: 200 foo:150 bar:50\n 3: bar:300\n  1: 300\nfoo:150:150\n 1: 150\n");
+    workspace.write("probes.prof", "main:1000:10\n 1: 1000\n !CFGChecksum: 7\n");
+    workspace.write("code.proftext", ":ir\nmain\n1\n1\n5\n\n");
+    for release in ["", "-13", "-14", "-15", "-16", "-17"] {
+        symlink(env!("CARGO_BIN_EXE_profbridge"), workspace.path(&format!("llvm-profdata{release}"))).unwrap();
+    }
+    workspace.run("./llvm-profdata-16 merge -sample in.prof -compbinary -o out");
+    assert_eq!(profbridge::identify::detect(&workspace.bytes("out")).name(), "sample-compact");
+    for release in ["", "-17"] {
+        let refused = workspace.attempt(&format!("./llvm-profdata{release} merge -sample in.prof -compbinary -o none"));
+        let message = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(message.contains("Unknown command line argument '-compbinary'."), "{message}");
+    }
+    for release in 13..=16 {
+        let tool = format!("llvm-profdata-{release}");
+        if !available("links_of_old_releases_write_compact_binaries", &[&tool]) {
+            continue;
+        }
+        for line in [
+            "--sample in.prof --compbinary",
+            "--sample in.prof -compbinary -use-md5",
+            "--sample probes.prof -compbinary",
+            "--sample in.prof -compbinary=1",
+            "code.proftext --compbinary",
+        ] {
+            let [genuine, ours] = [tool.clone(), format!("./{tool}")].map(|tool| {
+                let _ = fs::remove_file(workspace.path("out"));
+                let output = workspace.attempt(&format!("{tool} merge {line} -o out"));
+                // A failed merge of the real tool leaves an empty file.
+                let written = fs::read(workspace.path("out")).unwrap_or_default();
+                (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned(), written)
+            });
+            assert_eq!(ours, genuine, "{tool} {line}");
+        }
+    }
+}
+
 #[test]
 fn hidden_summary_options_change_thresholds() {
     let workspace = Workspace::with(&[]);

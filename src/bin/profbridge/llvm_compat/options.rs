@@ -3,6 +3,8 @@
 //! The order of the rows is that in which the original tool prefers suggestions for a misspelt name with several
 //! equally near options (measured with the tool). The help sorts them by name.
 
+use profbridge::instr::Release;
+
 /// The value of an option.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum OptionValue {
@@ -136,7 +138,17 @@ const MAX_WARNINGS: OptionSpec =
 const PROFILED_BINARY: OptionSpec = text("profiled-binary", "string", "Program that wrote a raw memory profile");
 
 /// The members of the output format group.
-pub(super) const FORMATS: [&str; 4] = ["binary", "extbinary", "text", "gcc"];
+pub(super) const FORMATS: [&str; 5] = ["binary", "extbinary", "text", "gcc", "compbinary"];
+
+/// The member that only LLVM 16 and earlier have.
+static COMPBINARY: OptionSpec = member("compbinary", FORMAT, "Compact binary (sample profiles)");
+
+/// Finds an option of a command that LLVM 22 does not have, but the imitated release.
+pub(super) fn find_former(command: &Command, name: &str, release: Release) -> Option<&'static OptionSpec> {
+    let has_it = command.name == MERGE.name && name == COMPBINARY.name && release <= Release(16);
+    has_it.then_some(&COMPBINARY)
+}
+
 /// Members of the profile kind groups.
 pub(super) const KINDS: [&str; 3] = ["instr", "sample", "memory"];
 
@@ -355,7 +367,8 @@ mod tests {
 
     #[test]
     fn groups_have_the_members_that_are_asked_for() {
-        assert!(FORMATS.iter().all(|name| MERGE.find(name).is_some()));
+        let find = |name| MERGE.find(name).or_else(|| find_former(&MERGE, name, Release(16)));
+        assert!(FORMATS.iter().all(|name| find(name).is_some()));
         assert!(KINDS.iter().all(|name| SHOW.find(name).is_some()));
     }
 }

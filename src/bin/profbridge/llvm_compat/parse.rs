@@ -5,7 +5,7 @@
 
 use super::help;
 use super::library::{self, LibraryOptionValue};
-use super::options::{Action, COMMANDS, Command, OptionSpec, OptionValue, TOP, resolve};
+use super::options::{Action, COMMANDS, Command, OptionSpec, OptionValue, TOP, find_former, resolve};
 use super::parsed::{Parsed, Program};
 use super::values::{boolean, float, signed, unsigned};
 use super::{response, suggest};
@@ -140,8 +140,9 @@ impl Parser<'_> {
 
     fn find(&self, name: &[u8]) -> Option<Found> {
         let name = std::str::from_utf8(name).ok()?;
-        let own = self.parsed.command.find(name).or_else(|| TOP.find(name));
-        own.map(Found::Own).or_else(|| library::find(name, self.program.release).map(Found::Library))
+        let (command, release) = (self.parsed.command, self.program.release);
+        let own = command.find(name).or_else(|| TOP.find(name)).or_else(|| find_former(command, name, release));
+        own.map(Found::Own).or_else(|| library::find(name, release).map(Found::Library))
     }
 
     /// Parses grouped one-letter options. Options in a group have no value, and only `-h` is such an option: `-hx` is

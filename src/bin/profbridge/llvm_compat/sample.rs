@@ -142,6 +142,7 @@ fn encoding_options(parsed: &Parsed, rules: Rules) -> WriteOptions {
         Some("text") => Encoding::Text,
         Some("binary") => Encoding::Binary,
         Some("gcc") => Encoding::Gcc,
+        Some("compbinary") => Encoding::CompactBinary,
         None if !rules.writes_extensible_by_default() => Encoding::Binary,
         _ => Encoding::ExtBinary,
     };
