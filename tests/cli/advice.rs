@@ -205,6 +205,16 @@ fn salvaging_alone_names_the_missing_option() {
     check(&alone, 1, &["hint: add --failure-mode=warn: --salvage keeps the valid records only if the merge continues"]);
     let line = ["merge", "--salvage", "--failure-mode=warn", "cut.proftext", "-o", "x.proftext"];
     check(&folder.run(&line), 0, &["kept 2 records of 1 damaged"]);
+    let pprof = fs::read(testdata("pprof/squares.pprof")).unwrap();
+    fs::write(folder.path("cut.pprof"), &pprof[..pprof.len() - 9]).unwrap();
+    let iprof = fs::read(testdata("iprof/fibonacci.iprof")).unwrap();
+    fs::write(folder.path("cut.iprof"), &iprof[..700]).unwrap();
+    for (name, output) in [("cut.pprof", "x.collapsed"), ("cut.iprof", "x.iprof")] {
+        let nothing = folder.run(&["merge", "--salvage", "--failure-mode=warn", name, "-o", output]);
+        let hint = "hint: --salvage can keep nothing of the unreadable inputs; record or copy them again";
+        check(&nothing, 1, &["error: the input cannot be read", hint]);
+        assert!(!nothing.stderr.contains("add --failure-mode"), "{}", nothing.stderr);
+    }
     let one = folder.run(&["merge", "cut.proftext", "ok.proftext", "-o", "y.proftext"]);
     check(
         &one,

@@ -121,7 +121,7 @@ fn merge(arguments: &MergeArgs, plan: MergePlan, work: &MergeWork<'_>, document:
     let progress = console::Progress::new("merging", arguments.quiet);
     let merged = families::merge(work.inputs, plan, &settings, &mut |done, total| progress.update(done, total));
     progress.finish();
-    let merged = report_inputs(merged, plan, arguments.salvage, messages, document)?;
+    let merged = report_inputs(merged, plan, arguments.salvage_hint(), messages, document)?;
     if let Some(path) = &arguments.remapping_file {
         let notes = settings.options.instr.remapping.notes();
         notes.iter().for_each(|note| console::note(&format!("{}: {note}", path.display())));

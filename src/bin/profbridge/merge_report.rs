@@ -57,7 +57,7 @@ impl Style {
     }
 }
 
-/// Prints and records what was found in the inputs of a merge.
+/// Prints and records what was found in the inputs of a merge. `salvage_hint` is the hint if no input can be read.
 ///
 /// # Errors
 ///
@@ -65,7 +65,7 @@ impl Style {
 pub(crate) fn report_inputs(
     merged: Result<Merged, MergeFailure>,
     plan: MergePlan,
-    salvage: bool,
+    salvage_hint: Option<&'static str>,
     messages: Messages,
     document: &mut MergeDocument,
 ) -> Result<Merged> {
@@ -112,10 +112,8 @@ pub(crate) fn report_inputs(
     if inputs.repeats_memory_size {
         console::warning(&Warning::new("a value site lists a memory size twice; an input is damaged"));
     }
-    merged.map_err(|failed| match failed.error.kind() {
-        ErrorKind::InputsFailed { .. } if salvage => failed
-            .error
-            .with_hint("add --failure-mode=warn: --salvage keeps the valid records only if the merge continues"),
+    merged.map_err(|failed| match (failed.error.kind(), salvage_hint) {
+        (ErrorKind::InputsFailed { .. }, Some(hint)) => failed.error.with_hint(hint),
         _ => failed.error,
     })
 }

@@ -82,7 +82,7 @@ impl ConvertArgs {
         document: &mut MergeDocument,
     ) -> Result<()> {
         let merged = families::merge(work.inputs, plan, settings, &mut |_, _| {});
-        let merged = report_inputs(merged, plan, false, messages, document)?;
+        let merged = report_inputs(merged, plan, None, messages, document)?;
         self.gates().write(merged, work.inputs, settings, messages, document)
     }
 

@@ -186,6 +186,14 @@ impl MergeArgs {
         !self.inputs.is_empty() || !self.weighted_input.is_empty() || self.input_files.is_some()
     }
 
+    /// Returns the hint for unreadable inputs if their valid records should be kept.
+    pub(super) fn salvage_hint(&self) -> Option<&'static str> {
+        self.salvage.then_some(match self.failure_mode {
+            FailureModeArg::Warn => "--salvage can keep nothing of the unreadable inputs; record or copy them again",
+            _ => "add --failure-mode=warn: --salvage keeps the valid records only if the merge continues",
+        })
+    }
+
     /// Returns the given input files.
     pub(crate) fn named(&self) -> Vec<PathBuf> {
         self.inputs.clone()
