@@ -192,6 +192,18 @@ fn a_release_gets_the_fields_that_it_knows() {
     }
 }
 
+/// Writes the program of a profile without its build id.
+pub fn without_build_id(stem: &Path, folder: &Path) -> PathBuf {
+    let mut bytes = std::fs::read(file(stem, "binary")).unwrap();
+    let note = b"\x03\0\0\0GNU\0";
+    let at = bytes.windows(note.len()).position(|window| window == note).expect("the program has a build id");
+    // A note of another type.
+    bytes[at] = 0x77;
+    let path = folder.join("anonymous");
+    std::fs::write(&path, bytes).unwrap();
+    path
+}
+
 #[test]
 fn a_program_that_does_not_fit_is_refused_with_the_reason() {
     let stems = stems(22);
@@ -221,6 +233,9 @@ fn a_program_that_does_not_fit_is_refused_with_the_reason() {
     let (message, hint) = failure(vec![bitcode]);
     assert!(message.ends_with("not an object file: LLVM bitcode"), "{message}");
     assert!(hint.starts_with("link it, and pass the linked program"), "{hint}");
+    let (message, hint) = failure(vec![without_build_id(plain, folder.path())]);
+    assert!(message.ends_with("the program has no build id"), "{message}");
+    assert_eq!(hint, "link the program with -Wl,--build-id, and profile it again");
     let (message, _) = failure(vec![file(plain, "nothing")]);
     assert!(message.contains("cannot open: No such file"), "{message}");
     // Of several programs, the matching one is used.

@@ -1,6 +1,6 @@
 //! Compares with the installed tools and compilers. Skipped if they are missing.
 
-use crate::files::{file, folder, merged, options, sections, stems};
+use crate::files::{file, folder, merged, options, sections, stems, without_build_id};
 use profbridge::families::MergeOptions;
 use profbridge::instr::Release;
 use std::path::{Path, PathBuf};
@@ -204,9 +204,11 @@ fn raw_profiles_that_cannot_be_read_end_as_in_release_22() {
     std::fs::write(&cut, &std::fs::read(&raw).unwrap()[..2000]).unwrap();
     let binary = |stem: &Path| format!("--profiled-binary={}", file(stem, "binary").display());
     let other = crate::files::folder().join("clang-19-plain");
+    let anonymous = without_build_id(&stem, folder.path());
     for (input, option) in [
         (&raw, None),
         (&raw, Some(binary(&other))),
+        (&raw, Some(format!("--profiled-binary={}", anonymous.display()))),
         (&raw, Some("--profiled-binary=/no/such/file".to_string())),
         (&raw, Some(format!("--profiled-binary={}", file(&stem, "yaml").display()))),
         (&cut, Some(binary(&stem))),

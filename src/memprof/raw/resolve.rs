@@ -162,7 +162,7 @@ pub fn resolve(raw: &RawMemProf<'_>, programs: &[Arc<Program>], release: Release
     for program in programs {
         let within = |error: Error| error.within(&program.path);
         let file = objects::parse(&program.bytes).map_err(within)?;
-        let loaded = Loaded::find(raw, &file).map_err(|error| within(named(error, program)))?;
+        let loaded = Loaded::find(raw, &file, &program.path).map_err(within)?;
         images.push(Image { program, file, loaded });
     }
     let mut room = MemoryBudget::of(raw.size() + programs.iter().map(|program| program.bytes.len()).sum::<usize>());
@@ -187,15 +187,6 @@ pub fn resolve(raw: &RawMemProf<'_>, programs: &[Arc<Program>], release: Release
     drop(chains);
     let stacks = resolver.records(raw, &addresses, &mut room)?;
     Ok(Resolved { profile: resolver.profile, stacks })
-}
-
-/// LLVM's message ends with the program's path.
-fn named(error: Error, program: &Program) -> Error {
-    match error.hint() {
-        Some(_) => error
-            .with_llvm_message(format!("No matching executable segments found in binary {}", program.path.display())),
-        None => error,
-    }
 }
 
 fn nothing_found(raw: &RawMemProf<'_>) -> Error {
@@ -228,12 +219,12 @@ struct LoadedPart {
 }
 
 impl Loaded {
-    fn find(raw: &RawMemProf<'_>, file: &object::File<'_>) -> Result<Self> {
+    fn find(raw: &RawMemProf<'_>, file: &object::File<'_>, path: &Path) -> Result<Self> {
         let executable = objects::executable_segments(file);
         if executable.is_empty() {
             return Err(unable("the program has no executable segment; memory profiles require an ELF program"));
         }
-        let mut segments = program_segments(raw, file)?;
+        let mut segments = program_segments(raw, file, path)?;
         // Without build ids, the segments of the program come first.
         if segments.iter().all(|segment| segment.build_id.is_empty()) {
             segments.truncate(executable.len());
@@ -259,8 +250,8 @@ impl Loaded {
     }
 }
 
-/// Returns the segments of the program: by build id, or all if there are no build ids.
-fn program_segments<'r>(raw: &'r RawMemProf<'_>, file: &object::File<'_>) -> Result<Vec<&'r Segment>> {
+/// Returns the segments of the program: by build id, or all if there are no build ids. LLVM's messages contain the path.
+fn program_segments<'r>(raw: &'r RawMemProf<'_>, file: &object::File<'_>, path: &Path) -> Result<Vec<&'r Segment>> {
     let has_ids = raw.segments.iter().any(|segment| !segment.build_id.is_empty());
     if !has_ids {
         if raw.segments.is_empty() {
@@ -268,15 +259,19 @@ fn program_segments<'r>(raw: &'r RawMemProf<'_>, file: &object::File<'_>) -> Res
         }
         return Ok(raw.segments.iter().collect());
     }
-    let known: Vec<String> = raw.build_ids().into_iter().map(to_hex).collect();
-    let ids = format!("pass a program with one of the build ids {}", known.join(", "));
     let Some(id) = objects::build_id(file) else {
-        return Err(unable("the program has no build id").with_hint(ids));
+        // The profile can still have the build ids of libraries.
+        return Err(unable("the program has no build id")
+            .with_hint("link the program with -Wl,--build-id, and profile it again")
+            .with_llvm_message(format!("No build id found in binary {}", path.display())));
     };
     let segments: Vec<&Segment> = raw.segments.iter().filter(|segment| segment.build_id == id).collect();
     if segments.is_empty() {
         let detail = format!("the program's build id {} is not one of the profile's", to_hex(&id));
-        return Err(unable(detail).with_hint(ids));
+        let known: Vec<String> = raw.build_ids().into_iter().map(to_hex).collect();
+        return Err(unable(detail)
+            .with_hint(format!("pass a program with one of the build ids {}", known.join(", ")))
+            .with_llvm_message(format!("No matching executable segments found in binary {}", path.display())));
     }
     Ok(segments)
 }
