@@ -41,9 +41,10 @@ pub(crate) fn column_width(widths: impl IntoIterator<Item = usize>) -> usize {
     widths.into_iter().max().unwrap_or(0).min(usize::from(u16::MAX))
 }
 
-/// Returns `1 function` or `2 functions`, for words whose plural has an s.
+/// Returns `1 function`, `2 functions` or `2 addresses`, for words whose plural ends with s.
 pub(crate) fn number_of<N: Display + PartialEq + From<u8>>(count: N, what: &str) -> String {
-    if count == N::from(1) { format!("1 {what}") } else { format!("{count} {what}s") }
+    let plural = if what.ends_with('s') { "es" } else { "s" };
+    if count == N::from(1) { format!("1 {what}") } else { format!("{count} {what}{plural}") }
 }
 
 /// Appends a number.

@@ -81,7 +81,7 @@ class Writing(TestCase):
 
     def test_stacks_keep_their_unit(self) -> None:
         path = self.folder / "heap.collapsed"
-        with self.assertWarnsRegex(profbridge.ProfileWarning, "dropped further values"):
+        with self.assertWarnsRegex(profbridge.ProfileWarning, r"dropped .*\d further values?,"):
             profbridge.read(TESTDATA / "pprof" / "heap.pprof").write(path)
         self.assertTrue(path.read_text().startswith("# unit: bytes\n"))
         self.assertEqual(profbridge.read(path).summary()["unit"], "bytes")

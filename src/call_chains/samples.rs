@@ -222,6 +222,9 @@ pub struct ReadStats {
     /// Entries of iprof files in other sections than that of the stacks.
     #[cfg_attr(feature = "serde", serde(default))]
     pub(crate) other_entries: u64,
+    /// Data of pprof profiles that stacks do not have: how much, by its name in the singular.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub(crate) left_out: BTreeMap<String, u64>,
     /// Parts at the end that were cut off.
     pub(crate) parts_cut: u64,
     /// Bytecode indexes that are unknown, although the source has others.
@@ -255,6 +258,9 @@ impl ReadStats {
             let sum = self.skipped_events.entry(*source).or_default();
             *sum = sum.saturating_add(*events);
         }
+        for (what, count) in &other.left_out {
+            self.leave_out(what, *count);
+        }
         for (sum, part) in [
             (&mut self.parts, other.parts),
             (&mut self.duration_nanos, other.duration_nanos),
@@ -268,6 +274,14 @@ impl ReadStats {
             (&mut self.samples_lost, other.samples_lost),
         ] {
             *sum = sum.saturating_add(part);
+        }
+    }
+
+    /// Counts data that stacks do not have.
+    pub(crate) fn leave_out(&mut self, what: &str, count: u64) {
+        if count > 0 {
+            let sum = self.left_out.entry(what.to_string()).or_default();
+            *sum = sum.saturating_add(count);
         }
     }
 

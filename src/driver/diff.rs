@@ -293,7 +293,7 @@ fn as_float(events: u128) -> f64 {
 pub(crate) struct SectionComparison {
     diff: SectionDiff,
     /// The events of both profiles, without their lowest bits.
-    totals: [u128; 2],
+    totals: [u64; 2],
     dropped_bits: [u32; 2],
     /// By how much the shares of the first profile are larger, in units of one by the product of both totals. As an
     /// integer, because a threshold can be met exactly.
@@ -307,7 +307,7 @@ impl SectionComparison {
         (diff.first_events, diff.second_events) = (first_events, second_events);
         // The product of two totals has 128 bits.
         let dropped_bits = [first_events, second_events].map(|events| 64_u32.saturating_sub(events.leading_zeros()));
-        let totals = [first_events >> dropped_bits[0], second_events >> dropped_bits[1]];
+        let totals = [(first_events >> dropped_bits[0]) as u64, (second_events >> dropped_bits[1]) as u64];
         Self { diff, totals, dropped_bits, excess: 0 }
     }
 
@@ -321,14 +321,16 @@ impl SectionComparison {
             _ => self.diff.common += 1,
         }
         let [first_total, second_total] = self.totals;
-        let (first, second) = (first >> self.dropped_bits[0], second >> self.dropped_bits[1]);
-        self.excess += (first * second_total).saturating_sub(second * first_total);
+        // Like the totals, the events of a key then have 64 bits. One multiplication of such numbers is fast.
+        let (first, second) = ((first >> self.dropped_bits[0]) as u64, (second >> self.dropped_bits[1]) as u64);
+        let product = |one: u64, other: u64| u128::from(one) * u128::from(other);
+        self.excess += product(first, second_total).saturating_sub(product(second, first_total));
     }
 
     /// Returns the result.
     pub(crate) fn finish(self) -> SectionDiff {
         let mut diff = self.diff;
-        let all = self.totals[0] * self.totals[1];
+        let all = u128::from(self.totals[0]) * u128::from(self.totals[1]);
         diff.overlap = match (diff.first_events, diff.second_events) {
             (0, 0) => 1.0,
             _ => share(all.saturating_sub(self.excess), all),

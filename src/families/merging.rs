@@ -316,7 +316,11 @@ fn merge_stacks(inputs: &[Input], settings: &MergeSettings, progress: OnProgress
     } else {
         encoded(merge_tables(all, &options, progress)?, |table| encoder.table(table))?
     };
-    let (encoded, reports, shares_nothing, warnings) = merged;
+    let (mut encoded, reports, shares_nothing, warnings) = merged;
+    if is_partial {
+        // The inputs are kept whole. The last merge reports what it drops.
+        encoded.losses.clear();
+    }
     // Duplicates were an error when the inputs were opened.
     let kept = is_partial.then(|| keep_inputs(inputs, Family::Stacks, &BTreeSet::new(), true, limits));
     let part = match kept.transpose() {

@@ -194,11 +194,9 @@ impl StackEncoder<'_> {
     /// Encodes a table.
     pub(super) fn table(&self, mut table: StackTable) -> Result<EncodedStacks> {
         let mut losses = Vec::new();
-        if table.observed.sources.iter().any(|source| source.starts_with(pprof::FORMAT)) {
-            losses.push(
-                "dropped further values, comments, start lines, source files, addresses and mappings of pprof profiles"
-                    .to_string(),
-            );
+        if !table.observed.left_out.is_empty() {
+            let left_out = table.observed.left_out.iter().map(|(what, count)| number_of(*count, what));
+            losses.push(format!("dropped {} of pprof profiles", left_out.collect::<Vec<_>>().join(", ")));
         }
         if !self.options.reference.is_empty() {
             table = self.add_types(&table, &mut losses)?;

@@ -145,12 +145,18 @@ pub struct MissingTarget {
     pub count: u128,
 }
 
-/// Compares the targets of a profile with the names of a program. `None` if the profile has no targets. `symbols` are
-/// names in addition to those of functions.
-pub fn compare(profile: &Profile, symbols: &SymbolTable, program: &Program, topn: usize) -> Option<TargetsFit> {
+/// Compares the targets of `records`, which are some of `profile`, with the names of a program. `None` if they have no
+/// targets. `symbols` are names in addition to those of functions.
+pub(super) fn compare<'a>(
+    records: impl Iterator<Item = RecordView<'a>>,
+    profile: &Profile,
+    symbols: &SymbolTable,
+    program: &Program,
+    topn: usize,
+) -> Option<TargetsFit> {
     let mut seen: BTreeMap<NameRef, u128> = BTreeMap::new();
     let is_ir = profile.kind.is_ir();
-    for record in profile.functions.iter().flat_map(|function| function.records()) {
+    for record in records {
         for kind in kinds(program) {
             for value in record.sites(kind).values().iter().filter(|value| value.value != 0) {
                 *seen.entry(value.value).or_default() += u128::from(value.count);
@@ -231,11 +237,15 @@ impl<'a> Names<'a> {
     }
 }
 
-/// Returns the call targets and vtables that the profile names and that the program does not have.
-pub(super) fn gone_targets(profile: &Profile, symbols: &SymbolTable, program: &Program) -> HashSet<NameRef> {
+/// Returns the call targets and vtables of `records` that the profile names and that the program does not have.
+pub(super) fn gone_targets<'a>(
+    records: impl Iterator<Item = RecordView<'a>>,
+    profile: &Profile,
+    symbols: &SymbolTable,
+    program: &Program,
+) -> HashSet<NameRef> {
     let is_ir = profile.kind.is_ir();
     let there = there(program, is_ir);
-    let records = profile.functions.iter().flat_map(|function| function.records());
     let values = records.flat_map(|record| {
         kinds(program).flat_map(move |kind| record.sites(kind).values().iter().map(|value| value.value))
     });

@@ -154,10 +154,17 @@ impl InstrFit {
             program_is: self.program_words(),
         };
         let mut report = summarize(head, rows.collect(), &listed, topn);
-        report.targets = hashes::compare(&input.profile, &input.symbols, program, topn);
+        report.targets = hashes::compare(self.compared(), &input.profile, &input.symbols, program, topn);
         report.releases = Some(self.releases());
         report.notes.extend(self.notes());
         report
+    }
+
+    /// Returns the records that are compared. The build of one instrumentation pass says nothing about the targets that
+    /// the other one recorded.
+    fn compared(&self) -> impl Iterator<Item = RecordView<'_>> {
+        let rows = self.records.records.iter().filter(|row| row.class != Class::NotCompared);
+        rows.map(|row| self.input.profile.functions.record(row.record))
     }
 
     fn program_words(&self) -> String {
@@ -234,22 +241,23 @@ impl InstrFit {
             Class::Renamed | Class::Moved => keep_renamed,
             Class::Changed | Class::Gone => false,
         };
-        let kept: HashMap<RecordId, FunctionId> =
-            self.records.records.iter().filter(|row| stays(row.class)).map(|row| (row.record, row.function)).collect();
+        let kept: HashMap<RecordId, Class> =
+            self.records.records.iter().filter(|row| stays(row.class)).map(|row| (row.record, row.class)).collect();
         let profile = &self.input.profile;
-        let gone = hashes::gone_targets(profile, &self.input.symbols, &self.program);
+        let gone = hashes::gone_targets(self.compared(), profile, &self.input.symbols, &self.program);
         let mut pruned = Pruned::default();
         let mut copy = Profile { functions: Default::default(), ..profile.clone() };
         for function in profile.functions.iter() {
             let mut id = None;
             for (record_id, record) in function.record_ids().zip(function.records()) {
-                if !kept.contains_key(&record_id) {
+                let Some(class) = kept.get(&record_id) else {
                     pruned.records += 1;
                     continue;
-                }
+                };
                 let id = *id.get_or_insert_with(|| copy.functions.intern_hashed(function.name(), function.name_ref()));
                 let mut record = record.to_record();
-                for kind in ValueKind::EACH.into_iter().filter(|kind| kind.is_name()) {
+                let is_compared = *class != Class::NotCompared;
+                for kind in ValueKind::EACH.into_iter().filter(|kind| is_compared && kind.is_name()) {
                     let (sites, dropped) = without(record.sites(kind), &gone);
                     if dropped > 0 {
                         *record.sites_mut(kind) = sites;

@@ -41,10 +41,11 @@ impl InstrContent {
 
 /// Creates the report of `profile`, with an optional `baseline`. `symbols` names the targets of value sites.
 fn report(title: &str, source: &str, profile: &Profile, symbols: &SymbolTable, baseline: Option<&Profile>) -> Report {
-    let functions = functions(profile);
     let mut builder = SummaryBuilder::new(SummaryRules::default());
     records(profile).for_each(|record| builder.add_record(record));
+    // Both lists are long, so one at a time.
     let summary = builder.finish(CUTOFFS);
+    let functions = functions(profile);
     let mut report = Report { title: title.to_string(), ..Report::default() };
     // The total of the summary wraps at 2^64, as in LLVM.
     let total = functions.iter().map(|function| function.total).sum();

@@ -208,7 +208,7 @@ impl SummaryBuilder {
         }
         // The lists grow by a factor, so the work is in proportion to the number of counters.
         let kept = self.large.len().max(self.counted.last().map_or(0, Vec::len));
-        self.next_count = kept.saturating_mul(8);
+        self.next_count = kept.saturating_mul(4);
     }
 
     /// Does now what [`finish`](Self::finish) would have to do for the counters

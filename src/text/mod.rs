@@ -124,13 +124,26 @@ pub(super) fn parse_line(text: &[u8]) -> Option<(u64, usize)> {
     if len == 0 {
         return None;
     }
-    // Zeros before the digits and nothing after them.
-    let shift = 64 - 8 * len as u32;
-    let digits = u64::from_le_bytes(word) << shift | ZEROS & ((1 << shift) - 1);
-    Some((parse_eight(digits)?, len + 1))
+    Some((parse_start(word, len)?, len + 1))
 }
 
+/// Parses the first 1 to 7 digits of a word.
+fn parse_start(word: [u8; 8], len: usize) -> Option<u64> {
+    // Zeros before the digits and nothing after them.
+    let shift = 64 - 8 * len as u32;
+    parse_eight(u64::from_le_bytes(word) << shift | ZEROS & ((1 << shift) - 1))
+}
+
+/// Parses a line whose first eight bytes have no line feed, or a short text.
 fn parse_long_line(text: &[u8]) -> Option<(u64, usize)> {
+    // Most long counts have 9 to 15 digits.
+    if let Some((high, rest)) = text.split_first_chunk::<8>()
+        && let Some(low) = rest.first_chunk::<8>()
+        && let Some(len) = first_line_feed(*low).filter(|len| *len > 0)
+    {
+        let (high, low) = (parse_eight(u64::from_le_bytes(*high))?, parse_start(*low, len)?);
+        return Some((high * 10u64.pow(len as u32) + low, 8 + len + 1));
+    }
     let len = text.iter().take(20).position(|byte| *byte == b'\n').filter(|len| *len > 0)?;
     Some((parse_decimal(&text[..len])?, len + 1))
 }

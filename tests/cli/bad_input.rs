@@ -115,7 +115,9 @@ fn dropped_records_of_inputs_are_in_the_document_and_errors_when_strict() {
         ("c.collapsed", "no-stack.collapsed", "o.collapsed", "skipped 1 line"),
         ("c.collapsed", "maximum.collapsed", "o.collapsed", "1 sum stopped at 2^63-1"),
     ] {
-        for options in [&[][..], &["--partial"]] {
+        // A partial merge of stacks keeps the counts of its inputs, so only the last merge has sums.
+        let as_part = if bad == "maximum.collapsed" { &[][..] } else { &["--partial"] };
+        for options in [&[][..], as_part] {
             let merge =
                 |more: &[&str]| folder.run(&[&["merge", "-q", good, bad, "-o", output], options, more].concat());
             merge(&["--strict"]).assert_refused(1, &["omit --strict", words]);

@@ -158,6 +158,17 @@ fn main_of_another_program_is_not_a_function_in_common() {
     assert!(!done(&folder, "merge a c -o x.profdata").contains(note), "main has the same hash");
 }
 
+#[test]
+fn the_passes_of_a_context_sensitive_build_are_of_one_program() {
+    let folder = Folder::new();
+    // Link-time optimization names local functions after its module.
+    fs::write(folder.path("first"), ":ir\nmain\n1\n1\n1\n\na.c;f\n5\n1\n7\n").unwrap();
+    let second = 1u64 << 60 | 1;
+    fs::write(folder.path("second"), format!(":csir\nmain\n{second}\n1\n1\n\nld-temp.o;f\n{second}\n1\n7\n")).unwrap();
+    let said = done(&folder, "merge first second -o x.profdata");
+    assert!(!said.contains("have no function in common"), "{said}");
+}
+
 /// One function that allocates.
 fn memory_profile(function: u64) -> String {
     format!(

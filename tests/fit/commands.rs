@@ -240,6 +240,31 @@ fn context_sensitive_records_are_compared_with_their_like() {
     assert_eq!((functions(&both, "used"), functions(&both, "changed"), functions(&both, "not-compared")), (1, 1, 1));
 }
 
+#[test]
+fn targets_of_the_other_pass_are_neither_judged_nor_pruned() {
+    let folder = Folder::new();
+    let second = 1 << 60 | 5;
+    let calls = "1\n0\n1\n1\nhelper:3\n";
+    let with_calls = |hash: u64| format!("main\n{hash}\n1\n7\n{calls}\n");
+    let plain = format!(":csir\n{}helper\n9\n1\n3\n\nmain\n{second}\n1\n7\n\n", with_calls(4));
+    folder.write("plain-calls.proftext", plain);
+    // The second pass has inlined the helper.
+    folder.write("second.proftext", text(":csir", &[("main", second, &[0])]));
+    let report = folder.fit("plain-calls.proftext --against second.proftext");
+    assert_eq!((functions(&report, "used"), functions(&report, "not-compared")), (1, 2), "{report:#}");
+    assert!(report["targets"].is_null(), "{report:#}");
+    folder.run("profbridge fit plain-calls.proftext --against second.proftext --prune -o pruned.proftext");
+    let pruned = std::fs::read_to_string(folder.path("pruned.proftext")).unwrap();
+    assert!(pruned.contains("helper:3"), "{pruned}");
+    // Targets of the pass that is compared are.
+    folder.write("first.proftext", text(":ir", &[("main", 4, &[0])]));
+    let report = folder.fit("plain-calls.proftext --against first.proftext");
+    assert_eq!(report["targets"]["gone"], 1, "{report:#}");
+    folder.run("profbridge fit plain-calls.proftext --against first.proftext --prune -o pruned.proftext");
+    let pruned = std::fs::read_to_string(folder.path("pruned.proftext")).unwrap();
+    assert!(!pruned.contains("helper:3"), "{pruned}");
+}
+
 /// Raw profiles of the program itself, and of its shared libraries.
 #[test]
 fn functions_are_found_in_sections_and_debug_info() {

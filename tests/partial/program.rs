@@ -304,6 +304,19 @@ fn selections_of_stacks_are_for_the_last_merge() {
     succeed(folder.path(), &["merge", "none.part.collapsed", "part.collapsed", "-o", "both.collapsed"]);
 }
 
+#[test]
+fn parts_of_stacks_lose_nothing() {
+    let folder = tempfile::tempdir().expect("there is room for files");
+    for input in ["java/shapes-jdk17.jfr.gz", "pprof/squares.pprof"] {
+        let input = testdata(input).display().to_string();
+        let said = succeed(folder.path(), &["merge", "--partial", "--strict", &input, "-o", "part.collapsed"]);
+        assert!(!said.contains("dropped"), "{said}");
+        let finished = profbridge(folder.path(), &["merge", "--strict", "part.collapsed", "-o", "whole.collapsed"]);
+        let said = String::from_utf8_lossy(&finished.stderr);
+        assert!(!finished.status.success() && said.contains("dropped"), "{input}: {said}");
+    }
+}
+
 /// Creates two partial merges of the inputs, and the merge of all inputs, with the program.
 fn joined(folder: &Path, inputs: &[String], end: &str, options: &[&str]) {
     let names: Vec<&str> = inputs.iter().map(String::as_str).collect();

@@ -155,14 +155,20 @@ impl Following {
         self.names.values().map(Vec::as_slice)
     }
 
-    fn name<'a>(&'a self, name: &'a [u8]) -> &'a [u8] {
+    /// Returns the name under which a function is compared.
+    pub(crate) fn name<'a>(&'a self, name: &'a [u8]) -> &'a [u8] {
         self.names.get(name).map_or(name, Vec::as_slice)
     }
 
-    /// Returns the replacement of a hash.
-    fn hash(&self, name: &[u8], func_hash: u64) -> Option<u64> {
+    /// Returns the hash under which a record is compared, if it is another one.
+    pub(crate) fn hash(&self, name: &[u8], func_hash: u64) -> Option<u64> {
         let is_cleared = self.clears_hashes && func_hash > FOURTH_MASK && is_of_clang(name, func_hash);
         is_cleared.then_some(func_hash & FOURTH_MASK)
+    }
+
+    /// Returns the target under which calls of a function are compared.
+    pub(crate) fn target(&self, target: NameRef) -> NameRef {
+        self.targets.get(&target).copied().unwrap_or(target)
     }
 
     /// Returns the profile with the names and hashes of the comparison.

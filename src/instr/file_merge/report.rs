@@ -11,7 +11,7 @@ use crate::instr::encode::{self, Saved, WriteOptions};
 use crate::instr::file_merge::options::MergeOptions;
 use crate::instr::file_merge::single_file::SingleFile;
 use crate::limits::Limits;
-use crate::model::{Loss, Profile};
+use crate::model::{Loss, Profile, ProfileKind};
 use std::collections::HashSet;
 use std::path::Path;
 
@@ -172,9 +172,15 @@ impl MergeReport {
         if self.functions_len() == 0 {
             return self.memory_shares_nothing;
         }
-        let records = || self.inputs.iter().map(|input| input.records).filter(|records| *records > 0);
+        let inputs = || self.inputs.iter().filter(|input| input.records > 0);
+        let is_second_pass = |input: &InputReport| input.kind.is_some_and(ProfileKind::is_context_sensitive);
+        if inputs().any(is_second_pass) && !inputs().all(is_second_pass) {
+            // Hashes differ between the two passes, and with link-time optimization also the names of local functions.
+            return false;
+        }
         let mains = self.profile.functions.find(b"main").map_or(0, |main| main.records().count());
-        records().count() > 1 && records().sum::<u64>() == (self.functions_len() + mains.saturating_sub(1)) as u64
+        let records: u64 = inputs().map(|input| input.records).sum();
+        inputs().count() > 1 && records == (self.functions_len() + mains.saturating_sub(1)) as u64
     }
 
     /// Returns the number of used inputs; inputs without records do not count.

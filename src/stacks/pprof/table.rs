@@ -5,8 +5,8 @@
 //! address of its location is the bytecode index plus one, since 0 means none.
 
 use crate::call_chains::{
-    self, Certainty, Frame, FrameId, FrameKind, FunctionId, MAX_HITS, SampleKey, SampleSource, StackId, StackTable,
-    Unit, Weight,
+    self, Certainty, Frame, FrameId, FrameKind, FunctionId, MAX_HITS, ReadStats, SampleKey, SampleSource, StackId,
+    StackTable, Unit, Weight,
 };
 use crate::digits::number_of;
 use crate::error::{Error, ErrorKind, Result, Warning};
@@ -14,7 +14,7 @@ use crate::expressions::{self, Regex};
 use crate::stacks::collapsed::frames;
 use crate::stacks::pprof::profile::StringInterner;
 use crate::stacks::pprof::{FORMAT, Function, Label, Line, Location, Profile, SampleRef, Samples, StringId, ValueType};
-use foldhash::{HashMap, HashMapExt};
+use foldhash::{HashMap, HashMapExt, HashSet};
 
 impl Profile {
     /// Drops all sample types but the chosen one, if one is chosen.
@@ -140,7 +140,7 @@ pub fn add_to_table(profile: &Profile, choice: &ValueChoice, table: &mut StackTa
         locations: vec![None; profile.locations.len()],
         fixed: 0,
     };
-    let (mut negative, mut labelled) = (0u64, 0u64);
+    let (mut negative, mut labels) = (0u64, 0u64);
     for sample in profile.samples.iter() {
         let hits = |column: &Column| u64::try_from(sample.values[column.at]);
         if columns.iter().all(|column| hits(column) == Ok(0)) {
@@ -151,7 +151,7 @@ pub fn add_to_table(profile: &Profile, choice: &ValueChoice, table: &mut StackTa
             continue;
         };
         let thread = profile.thread(sample);
-        labelled += u64::from(sample.labels.len() > usize::from(thread.is_some()));
+        labels += (sample.labels.len() - usize::from(thread.is_some())) as u64;
         let thread = thread.map(|label| adder.table.intern_thread(&profile.text(label.text)));
         for column in &columns {
             match hits(column) {
@@ -179,16 +179,40 @@ pub fn add_to_table(profile: &Profile, choice: &ValueChoice, table: &mut StackTa
     observed.duration_nanos =
         observed.duration_nanos.saturating_add(u64::try_from(profile.duration_nanos).unwrap_or(0));
     observed.names_mended += fixed;
+    leave_out(profile, columns.len(), observed);
+    observed.leave_out("label", labels);
     let rows = [
         (negative, "sample", "with a negative value, dropped", true),
         (fixed, "name", "changed, because it is not UTF-8", false),
-        (labelled, "sample", "with labels, which were dropped", true),
     ];
     warnings.extend(rows.into_iter().filter(|(count, ..)| *count > 0).map(|(count, what, words, is_loss)| Warning {
         is_loss,
         ..Warning::new(format!("{} {words}", number_of(count, what)))
     }));
     Ok(warnings)
+}
+
+/// Counts the data of a profile that a table of its stacks does not have.
+fn leave_out(profile: &Profile, values: usize, observed: &mut ReadStats) {
+    let of_functions = |has: fn(&Function) -> bool| profile.functions.iter().filter(|function| has(function)).count();
+    let files: HashSet<StringId> =
+        profile.functions.iter().map(|function| function.file).filter(|file| !file.is_empty()).collect();
+    let is_java = |line: &Line| {
+        let function = line.function.and_then(|at| profile.functions.get(at as usize));
+        function.is_some_and(|function| profile.text(function.system_name).starts_with(JAVA))
+    };
+    let has_address = |location: &&Location| location.address != 0 && !location.lines.iter().any(is_java);
+    let addresses = profile.locations.iter().filter(has_address).count();
+    for (what, count) in [
+        ("further value", profile.sample_types.len() - values),
+        ("comment", profile.comments.len()),
+        ("start line", of_functions(|function| function.start_line != 0)),
+        ("source file", files.len()),
+        ("address", addresses),
+        ("mapping", profile.mappings.len()),
+    ] {
+        observed.leave_out(what, count as u64);
+    }
 }
 
 /// Functions that viewers leave out.

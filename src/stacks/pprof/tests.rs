@@ -381,7 +381,17 @@ fn negative_samples_are_dropped() {
     let warnings = add_to_table(&profile, &ValueChoice::default(), &mut table).unwrap();
     assert_eq!(table.total_hits(), 3);
     assert!(warnings[0].message.starts_with("1 sample with a negative value"), "{warnings:?}");
-    assert!(warnings[1].message.starts_with("1 sample with labels"), "{warnings:?}");
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+}
+
+#[test]
+fn data_that_stacks_do_not_have_is_counted() {
+    let table = table(&profile());
+    let left_out: Vec<(&str, u64)> = table.observed.left_out.iter().map(|(what, count)| (&**what, *count)).collect();
+    let one = ["further value", "label", "mapping", "source file"].map(|what| (what, 1));
+    let mut expected = [&one[..], &[("address", 2), ("comment", 2), ("start line", 2)]].concat();
+    expected.sort_unstable();
+    assert_eq!(left_out, expected);
 }
 
 #[test]

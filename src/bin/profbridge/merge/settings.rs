@@ -85,9 +85,16 @@ impl MergeArgs {
 
     /// Rejects options without effect on a merge.
     pub(super) fn refuse_for(&self, plan: MergePlan, work: &MergeWork<'_>) -> Result<()> {
-        if matches!(plan, MergePlan::Bridge(_) | MergePlan::Stacks(StackOutput::Iprof)) {
-            let hint = "a partial merge has the format of its inputs; convert when you finish the merge";
-            refuse(&["--partial"], "not for these inputs and this output", hint)?;
+        match plan {
+            MergePlan::Stacks(StackOutput::Iprof) => {
+                let hint = "name the output .collapsed or .pprof; the last merge can write an iprof";
+                refuse(&["--partial"], "not for sampled stacks as an iprof", hint)?;
+            }
+            MergePlan::Bridge(_) => {
+                let hint = "a partial merge has the format of its inputs; convert when you finish the merge";
+                refuse(&["--partial"], "not for these inputs and this output", hint)?;
+            }
+            _ => {}
         }
         let meant =
             format!("not for {}", plan.family().map_or("LLVM profiles and iprof files", family_table::short_words));
