@@ -11,6 +11,7 @@ const OPTIONS_OF_OTHERS: &[&str] = &[
     "`merge --text`",
     "`merge --write-prev-version`",
     "--num-test-traces must be smaller than the total number of traces",
+    "-Wl,--build-id",
     "--pgo-instrument",
     "native-image --pgo",
 ];
