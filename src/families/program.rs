@@ -329,6 +329,9 @@ fn debug_words(facts: &ProgramFacts) -> &'static str {
 }
 
 fn sample_words(facts: &ProgramFacts) -> &'static str {
+    if facts.is_of_go_alone() {
+        return "not usable: Go's compiler reads CPU profiles in pprof";
+    }
     match (facts.has_probes, facts.has_lines, facts.has_debug_link) {
         (true, true, _) => "usable, by pseudo-probes and lines",
         (true, false, _) => "usable, by pseudo-probes",
@@ -343,6 +346,13 @@ fn advice_on(facts: &ProgramFacts) -> Vec<String> {
     let mut advice = Vec::new();
     if facts.missing_units > 0 {
         advice.push(format!("for sample profiles, {}", objects::NEEDS_SPLIT_FILES));
+    }
+    if facts.has_go {
+        advice.push(
+            "for Go code, record CPU profiles (runtime/pprof or /debug/pprof/profile) and merge them into default.pgo in the \
+             directory of the main package: go build uses it from Go 1.21"
+                .to_string(),
+        );
     }
     if !facts.conflicts().is_empty() {
         advice.push(
@@ -380,7 +390,7 @@ fn advice_on(facts: &ProgramFacts) -> Vec<String> {
         );
         return advice;
     }
-    if !facts.has_lines && !facts.has_probes && !facts.has_debug_link {
+    if !facts.is_of_go_alone() && !facts.has_lines && !facts.has_probes && !facts.has_debug_link {
         advice.push(
             "for sample profiles, compile with -gline-tables-only -fdebug-info-for-profiling (rustc: -C debuginfo=1), \
              or with -fpseudo-probe-for-profiling; for instrumentation, with -fprofile-generate (rustc: -C profile-generate)"

@@ -3,13 +3,13 @@
 use crate::support::{Folder, available, testdata};
 
 /// A section of the small ELF files below.
-struct Part<'a> {
+pub(crate) struct Part<'a> {
     name: &'a str,
     bytes: Vec<u8>,
 }
 
 /// Returns a 64-bit little-endian ELF file with these sections, none of them loaded.
-fn elf(parts: &[Part<'_>]) -> Vec<u8> {
+pub(crate) fn elf(parts: &[Part<'_>]) -> Vec<u8> {
     let mut names = vec![0u8];
     let mut offsets = Vec::new();
     for part in parts {
@@ -65,7 +65,7 @@ fn names(names: &str) -> Vec<u8> {
     [&[text.len() as u8, 0][..], &text].concat()
 }
 
-fn part(name: &str, bytes: Vec<u8>) -> Part<'_> {
+pub(crate) fn part(name: &str, bytes: Vec<u8>) -> Part<'_> {
     Part { name, bytes }
 }
 

@@ -1,5 +1,6 @@
 //! Tests of the results of `info` and `doctor` for programs of real compilers.
 
+use crate::bad_input::{elf, part};
 use crate::support::{Folder, available, errors, testdata};
 use serde_json::Value;
 
@@ -176,6 +177,29 @@ fn objects_of_other_systems_are_described() {
         );
         assert_eq!(facts(&object, "counters"), ["3"], "{target}");
     }
+}
+
+/// No compiler of Go reads a sample profile.
+#[test]
+fn go_programs_use_pprof_profiles() {
+    let folder = Folder::new();
+    let go = |rest: &[u8]| part(".go.buildinfo", [b"\xff Go buildinf:\x08\x02", &[0; 16][..], rest].concat());
+    let lines = || part(".debug_line", vec![0; 8]);
+    let doctor = |parts: &[_]| {
+        folder.write("app", elf(parts));
+        String::from_utf8(folder.run("profbridge doctor app").stdout).expect("it prints text")
+    };
+    let text = doctor(&[go(b"\x08go1.27.3\0"), lines()]);
+    assert!(text.contains("\n  compiler      go1.27.3\n"), "{text}");
+    assert!(text.contains("\n  sample profile not usable: Go's compiler reads CPU profiles in pprof\n"), "{text}");
+    assert!(text.contains("- for Go code, record CPU profiles"), "{text}");
+    assert!(text.contains("default.pgo") && !text.contains("-fpseudo-probe"), "{text}");
+    let text = doctor(&[go(b"\x50go1.27.3")]);
+    assert!(text.contains("\n  compiler      go\n") && !text.contains("-fpseudo-probe"), "the version is cut: {text}");
+    let text = doctor(&[go(b"\x08go1.27.3\0"), lines(), part(".comment", b"clang version 22.1.8\0".to_vec())]);
+    assert!(text.contains("usable, by lines") && text.contains("- for Go code"), "with code of clang: {text}");
+    let text = doctor(&[part(".go.buildinfo", b"something else".to_vec()), lines()]);
+    assert!(!text.contains("compiler") && text.contains("usable, by lines"), "{text}");
 }
 
 #[test]

@@ -5,7 +5,7 @@
 //! runtime that is newer than the variable, show that parts of a program were built by different releases.
 
 use super::records::{self, SectionName, sections};
-use super::release_of;
+use super::{go, release_of};
 use crate::bytes::{Encoding, Endian, PointerWidth};
 use crate::error::Result;
 use crate::limits::Limits;
@@ -40,6 +40,8 @@ pub(crate) struct ProgramFacts {
     pub(crate) runtime: Option<u32>,
     /// The compilers that the objects name.
     pub(crate) compilers: BTreeSet<String>,
+    /// Whether it contains code of Go's compiler.
+    pub(crate) has_go: bool,
     /// Whether allocations are profiled (`-fmemory-profile`).
     pub(crate) has_memprof: bool,
     /// Whether GCC instrumented it, which writes `.gcda` files.
@@ -102,6 +104,9 @@ impl ProgramFacts {
             self.instrumented += 1;
         }
         self.add_symbols(file);
+        let go = go::compiler(file, limits);
+        self.has_go |= go.is_some();
+        self.compilers.extend(go);
         for added in [self.add_records(file, limits), self.add_coverage(file, limits), self.add_compilers(file, limits)]
         {
             if let Err(error) = added {
@@ -199,6 +204,12 @@ impl ProgramFacts {
         let lines = text.split(|byte| *byte == 0).filter(|line| !line.is_empty());
         self.compilers.extend(lines.map(|line| String::from_utf8_lossy(line).trim().to_string()));
         Ok(())
+    }
+
+    /// Returns true if Go's compiler made it, and no compiler of LLVM a part of it.
+    pub(crate) fn is_of_go_alone(&self) -> bool {
+        let is_of_llvm = |line: &String| line.contains("clang version ") || line.contains("rustc version ");
+        self.has_go && !self.compilers.iter().any(is_of_llvm)
     }
 
     /// Returns true if LLVM instrumented a part of it.

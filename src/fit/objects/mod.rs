@@ -19,6 +19,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 use std::path::Path;
 
+mod go;
 mod instrumentation;
 mod records;
 
