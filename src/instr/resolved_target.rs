@@ -4,6 +4,7 @@ use crate::driver::output_form::OutputForm;
 use crate::error::{Error, ErrorKind, Result};
 use crate::instr::FunctionFilter;
 use crate::instr::cross_release::apply::cross;
+use crate::instr::cross_release::bitmaps;
 use crate::instr::cross_release::{CrossReleaseOptions, Finding, HashPolicy, Origins};
 use crate::instr::target::{Evidence, Reason, Target, TargetSource};
 use crate::model::record::is_of_bridge;
@@ -76,7 +77,8 @@ impl ResolvedTarget {
         options.origins = origins;
         let crossed = cross(profile, filter, &options, strict)?;
         if crossed.indexed_version != self.target.indexed_version {
-            self.reason.content = Some(format!("hashes of {}", crossed.release));
+            let what = if crossed.release == bitmaps::FIRST_RELEASE { "MC/DC bitmaps" } else { "hashes" };
+            self.reason.content = Some(format!("{what} of {}", crossed.release));
         }
         (self.target.release, self.target.indexed_version) = (crossed.release, crossed.indexed_version);
         Ok(crossed.findings)

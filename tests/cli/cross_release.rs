@@ -57,6 +57,20 @@ fn a_local_function_has_the_sum_under_the_name_that_the_reader_computes() {
 }
 
 #[test]
+fn bitmaps_of_18_stay_in_the_version_of_18() {
+    let folder = Folder::new();
+    let (raw, expected) = (testdata("raw/clang-18-mcdc.profraw"), testdata("raw/clang-18-mcdc.profdata"));
+    let (raw, expected) = (raw.to_str().unwrap(), std::fs::read(expected).unwrap());
+    for release in ["llvm-18", "llvm-19", "llvm-22", "llvm-23"] {
+        assert_done(&folder.run(&["merge", "--strict", raw, "-o", "x.profdata", "--for", release]));
+        assert!(std::fs::read(folder.path("x.profdata")).unwrap() == expected, "{release}");
+    }
+    let later = testdata("raw/clang-22-mcdc.profraw");
+    let both = folder.run(&["merge", "--strict", raw, later.to_str().unwrap(), "-o", "both.profdata"]);
+    both.assert_refused(1, &["MC/DC bitmap"]);
+}
+
+#[test]
 fn notes_count_only_functions_that_a_filter_keeps() {
     let folder = both_releases();
     for (function, words) in [("main", None), ("a.c;local", Some("45.45 %")), ("a.c:local", Some("45.45 %"))] {

@@ -30,6 +30,8 @@ pub enum FindingKind {
     HashOfEarlierRelease,
     /// Hashes of LLVM 10 or earlier. No later release computes them.
     HashOfFirstAlgorithms,
+    /// MC/DC bitmaps of LLVM 18 for a later release, or the reverse, or both together.
+    BitmapOfOtherRelease,
 }
 
 impl FindingKind {
@@ -51,6 +53,7 @@ impl FindingKind {
             Self::HashOfLaterRelease => "hash-of-later-release",
             Self::HashOfEarlierRelease => "hash-of-earlier-release",
             Self::HashOfFirstAlgorithms => "hash-of-first-algorithms",
+            Self::BitmapOfOtherRelease => "bitmap-of-other-release",
         }
     }
 
@@ -89,6 +92,10 @@ impl FindingKind {
             Self::HashOfFirstAlgorithms => {
                 ("function has a hash of LLVM 10 or earlier", "functions have hashes of LLVM 10 or earlier")
             }
+            Self::BitmapOfOtherRelease => (
+                "function has an MC/DC bitmap that the target does not understand",
+                "functions have MC/DC bitmaps that the target does not understand",
+            ),
         }
     }
 
@@ -106,6 +113,11 @@ impl FindingKind {
             Self::HashOfFirstAlgorithms => {
                 Some("the compiler ignores these records; record new profiles with a newer compiler".into())
             }
+            Self::BitmapOfOtherRelease => Some(
+                "LLVM 18 has other MC/DC bitmaps than LLVM 19 and later, and llvm-cov can crash; merge the profiles of \
+                 each apart, for its own release"
+                    .into(),
+            ),
             Self::UnknownTarget => Some("pass the raw profiles of the whole program; the targets are unchanged".into()),
             Self::Renamed | Self::Joined | Self::AmbiguousName | Self::ShapeMismatch => None,
         }
@@ -218,6 +230,10 @@ pub struct Origins {
     pub second_algorithm: bool,
     /// Some input may have been written by LLVM 22 or later: hash version 4.
     pub may_be_fourth: bool,
+    /// Some input was written by LLVM 18, whose MC/DC bitmaps differ from those of later releases.
+    pub(crate) bitmaps_of_18: bool,
+    /// Some input was written by LLVM 19 or later.
+    pub(crate) bitmaps_since_19: bool,
 }
 
 impl Origins {
@@ -229,6 +245,8 @@ impl Origins {
         self.first_algorithm |= version <= 4;
         self.second_algorithm |= version == 5;
         self.may_be_fourth |= version >= 10;
+        self.bitmaps_of_18 |= version == 9;
+        self.bitmaps_since_19 |= version >= 10;
     }
 
     /// Adds an indexed profile of the given version. It may have been merged from older profiles.
@@ -239,6 +257,8 @@ impl Origins {
         self.first_algorithm |= version <= 4;
         self.second_algorithm |= version == 5;
         self.may_be_fourth |= version >= 12;
+        self.bitmaps_of_18 |= version == 11;
+        self.bitmaps_since_19 |= version >= 12;
     }
 
     /// Adds a text profile that declares names of LLVM 17 or earlier.

@@ -5,6 +5,7 @@
 //! release are compared unchanged.
 
 use crate::error::{Result, Warning};
+use crate::instr::cross_release::bitmaps;
 use crate::instr::cross_release::finding::FindingKind;
 use crate::instr::cross_release::finding::{CrossReleaseOptions, Origins};
 use crate::instr::cross_release::names::FOURTH_RELEASE;
@@ -260,6 +261,8 @@ pub(crate) struct RewriteCheck {
     has_semicolon: bool,
     /// Whether some hash has to be examined.
     has_large_hash: bool,
+    /// Whether bitmaps have to be examined.
+    bitmaps_may_differ: bool,
 }
 
 impl RewriteCheck {
@@ -273,6 +276,7 @@ impl RewriteCheck {
             has_colon: false,
             has_semicolon: false,
             has_large_hash: first_algorithms && options.indexed_version >= FIRST_THIRD_VERSION,
+            bitmaps_may_differ: bitmaps::may_differ(options),
         }
     }
 
@@ -291,6 +295,6 @@ impl RewriteCheck {
     pub(crate) fn leaves_all(&self) -> bool {
         // A name of the new form contains `;`, a name of the old form contains `:`.
         let names_stay = !self.names_may_change || !self.has_semicolon || !self.has_colon;
-        if self.is_ir { names_stay } else { !self.has_large_hash }
+        if self.is_ir { names_stay } else { !self.has_large_hash && !self.bitmaps_may_differ }
     }
 }

@@ -6,12 +6,14 @@
 //! * IR profiles name a local function `file:function` up to LLVM 17 and `file;function` since LLVM 18. The hashes are
 //!   the same (`names.rs`).
 //! * Front-end profiles of clang keep their names. Since LLVM 22 the four highest bits of a large FuncHash are zero.
-//!   The version of the indexed file determines which of the two a compiler computes (`names.rs`).
+//!   The version of the indexed file determines which of the two a compiler computes (`names.rs`). It also determines
+//!   the meaning of MC/DC bitmaps, which changed in LLVM 19 (`bitmaps.rs`).
 //!
 //! These rules were measured with the compilers and tools of LLVM 14 to 23. [`AdaptedProfile::findings`] lists the
 //! functions that cannot be adapted.
 
 pub mod apply;
+pub(crate) mod bitmaps;
 mod finding;
 mod follow;
 pub(crate) mod names;
@@ -99,7 +101,9 @@ impl Changed {
             let rebuilt = names::adapt_names(profile, options, &mut counted, &mut former_names);
             (rebuilt, options.release, options.indexed_version)
         } else {
-            names::adapt_hashes(profile, options, &mut counted)
+            let (rebuilt, release, version) = names::adapt_hashes(profile, options, &mut counted);
+            let (release, version) = bitmaps::choose(profile, options, (release, version), &mut counted);
+            (rebuilt, release, version)
         };
         Self { rebuilt, release, indexed_version, counted, former_names }
     }

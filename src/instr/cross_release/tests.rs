@@ -233,6 +233,39 @@ fn hashes_of_old_versions_are_reported() {
 }
 
 #[test]
+fn bitmaps_of_18_are_written_as_11_or_reported() {
+    let input = || {
+        let mut profile = front_end(&[("f", 0x18, 1), ("g", 0x18, 3)]);
+        let mut record = FunctionRecord::new(0x19, vec![4]);
+        record.bitmap = vec![5];
+        let function = profile.functions.intern(b"decides");
+        profile.functions.push_record(function, &record);
+        profile
+    };
+    let lost = [(FindingKind::BitmapOfOtherRelease, 1)];
+    for (raw, release, version_is_given, version, findings) in [
+        (&[9][..], 18, false, 11, &[][..]),
+        (&[9], 19, false, 11, &[]),
+        (&[9], 22, false, 11, &[]),
+        (&[9], 22, true, 13, &lost),
+        (&[10], 22, false, 13, &[]),
+        (&[10], 18, false, 11, &lost),
+        (&[9, 10], 22, false, 13, &lost),
+        (&[9, 10], 18, false, 11, &lost),
+    ] {
+        let mut asked = options(release);
+        asked.version_is_given = version_is_given;
+        asked.origins = Origins::default();
+        raw.iter().for_each(|version| asked.origins.add_raw(*version));
+        let crossed = cross(input(), &asked);
+        assert_eq!((crossed.indexed_version, &*kinds(&crossed)), (version, findings), "{raw:?} for {release}");
+        // Without bitmaps nothing changes.
+        let plain = cross(front_end(&[("f", 0x18, 1)]), &asked);
+        assert_eq!(plain.indexed_version, asked.indexed_version);
+    }
+}
+
+#[test]
 fn findings_give_the_share_and_the_first_names() {
     let input = front_end(&[
         ("a", LARGE_OF_22, 1),

@@ -90,7 +90,7 @@ pub fn judge_for_go(profile: &Profile) -> (GoVerdict, Vec<GoFinding>) {
                    none, build it with Go 1.20 or later",
         });
     }
-    if weights.edges == 0 {
+    if !weights.has_calls {
         findings.push(nothing("no stacks with a caller and a callee"));
         return (GoVerdict::Ignores, findings);
     }
@@ -108,12 +108,20 @@ fn nothing(what: &str) -> GoFinding {
 #[derive(Default)]
 struct Weights {
     all: u128,
-    edges: u128,
+    has_calls: bool,
     unnamed: u128,
     negative: u64,
     seen_start_line: bool,
     functions: usize,
     without_start_line: usize,
+}
+
+/// Returns true if Go's compiler finds a call in a stack. It uses the last two locations, with the functions inlined
+/// there, and no function that calls itself.
+fn has_call(profile: &Profile, locations: &[u32]) -> bool {
+    let last = locations.iter().take(2).map(|at| &profile.locations[*at as usize].lines);
+    let functions: Vec<Option<u32>> = last.flat_map(|lines| lines.iter().map(|line| line.function)).collect();
+    functions.windows(2).any(|pair| pair[0] != pair[1])
 }
 
 fn weigh(profile: &Profile, value: usize) -> Weights {
@@ -127,10 +135,9 @@ fn weigh(profile: &Profile, value: usize) -> Weights {
             continue;
         }
         weights.all += weight;
-        let (mut frames, mut is_unnamed) = (0u128, false);
+        let mut is_unnamed = false;
         for at in sample.locations {
             let lines = &profile.locations[*at as usize].lines;
-            frames += lines.len().max(1) as u128;
             is_unnamed |= lines.is_empty();
             for line in lines {
                 match line.function {
@@ -139,7 +146,7 @@ fn weigh(profile: &Profile, value: usize) -> Weights {
                 }
             }
         }
-        weights.edges += weight * frames.saturating_sub(1);
+        weights.has_calls |= has_call(profile, sample.locations);
         weights.unnamed += if is_unnamed { weight } else { 0 };
     }
     for (function, _) in profile.functions.iter().zip(used).filter(|(_, used)| *used) {

@@ -325,6 +325,11 @@ fn violated_rules_of_go_are_distinguished() {
     assert_eq!(codes(&changed), (GoVerdict::Ignores, vec!["go-nothing"]));
     changed.samples.push(&[0], &[1, 1], &[]);
     assert_eq!(codes(&changed), (GoVerdict::Ignores, vec!["go-nothing"]));
+    // The compiler uses no function that calls itself, and only the last call of a stack.
+    changed.samples.push(&[0, 0, 1], &[1, 1], &[]);
+    assert_eq!(codes(&changed), (GoVerdict::Ignores, vec!["go-nothing"]));
+    changed.samples.push(&[0, 1], &[1, 1], &[]);
+    assert_eq!(codes(&changed), (GoVerdict::OptionValue, vec![]));
     changed = profile();
     changed.sample_types[0].kind = StringId(5);
     assert_eq!(codes(&changed), (GoVerdict::OptionValue, vec![]));
