@@ -21,7 +21,7 @@ use std::ffi::OsString;
 use std::fs::{self, File, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command};
+use std::process::{Child, Command, ExitStatus};
 
 /// Converts bytes of a list or a command line to a string of the operating system.
 pub fn os_string(bytes: &[u8]) -> OsString {
@@ -71,6 +71,17 @@ pub fn kill_group(child: &mut Child) {
         let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
     }
     let _ = child.kill();
+}
+
+/// Returns the number of the signal that ended a process. Windows has no signals.
+pub fn signal_of(status: ExitStatus) -> Option<i32> {
+    #[cfg(unix)]
+    return std::os::unix::process::ExitStatusExt::signal(&status);
+    #[cfg(not(unix))]
+    {
+        let _ = status;
+        None
+    }
 }
 
 /// Returns true if a process runs; `None` if the system does not report it. On Linux, a process that ended does not run.

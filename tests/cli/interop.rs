@@ -8,14 +8,17 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A compiler that answers for its version, and otherwise runs `rest`.
+/// A compiler of LLVM 19 that answers for its version, and otherwise runs `rest`.
 fn fake(rest: &str) -> Folder {
     let folder = Folder::new();
-    let path = folder.path("clang");
-    fs::write(&path, format!("#!/bin/sh\n[ \"$1\" = --version ] && exec echo clang version 19.1.7\n{rest}\n")).unwrap();
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    write_tool(&folder, "clang", &format!("[ \"$1\" = --version ] && exec echo clang version 19.1.7\n{rest}"));
     fs::create_dir(folder.path("temporary")).unwrap();
     folder
+}
+
+fn write_tool(folder: &Folder, name: &str, script: &str) {
+    fs::write(folder.path(name), format!("#!/bin/sh\n{script}\n")).unwrap();
+    fs::set_permissions(folder.path(name), fs::Permissions::from_mode(0o755)).unwrap();
 }
 
 /// Writes a program in place of the output of the compiler.
@@ -92,6 +95,56 @@ fn programs_that_fail_or_write_no_profile_are_named() {
         "the program of clang-19: fails (exit status: 3)",
     );
     assert_failed(&cell(&with_program("exit 0"), &["--kind=temporal"]), "the program of clang-19: writes no profile");
+}
+
+#[test]
+fn crashes_are_named_unless_an_error_comes_first() {
+    let crash = |messages: &str| {
+        let folder = fake(&format!("printf '{messages}' >&2\nkill -SEGV $$"));
+        cell(&folder, &["--kind=temporal"])
+    };
+    assert_failed(&crash("warning: other\\n#0 0x0 (bin/clang+0x1)\\n"), "clang-19: crashed (signal 11)");
+    assert_failed(&crash("LLVM ERROR: out of memory\\n#0 0x0 (bin/clang+0x1)\\n"), "clang-19: out of memory");
+}
+
+#[test]
+fn programs_with_memory_profiles_have_build_ids() {
+    let folder = fake("case \"$*\" in *-Wl,--build-id*) echo 'error: a build id' >&2;; esac\nexit 1");
+    assert_failed(&cell(&folder, &["--kind=memprof"]), "clang-19: a build id");
+}
+
+#[test]
+fn tools_with_a_number_next_to_the_compiler_are_found() {
+    let folder = fake("exit 1");
+    write_tool(&folder, "clang-98", "echo clang version 98.0.0");
+    for name in ["llvm-profdata-98", "llvm-profdata-97", "llvm-cov-98"] {
+        write_tool(&folder, name, &format!("echo LLVM version {}.0.0", &name[name.len() - 2..]));
+    }
+    let mut command = Command::new(env!("CARGO_BIN_EXE_profbridge"));
+    command.current_dir(folder.path("")).env("TMPDIR", folder.path("temporary"));
+    // The path is relative, and the tools start in other directories.
+    let line = ["interop", "--toolchain=./clang-98", "--kind=temporal", "--json"];
+    let finished = Finished::from(command.args(line).output().unwrap());
+    let document: Value = serde_json::from_slice(&finished.stdout).expect("it is JSON");
+    let toolchains = document["toolchains"].as_array().unwrap();
+    assert_eq!(toolchains.len(), 1, "{document}");
+    for (tool, name) in [("llvm_profdata", "llvm-profdata-98"), ("llvm_cov", "llvm-cov-98")] {
+        let found = toolchains[0][tool].as_str().unwrap_or_default();
+        assert!(found.starts_with('/') && found.ends_with(name), "{document}");
+    }
+}
+
+#[test]
+fn a_missing_llvm_profdata_is_the_reason_of_the_direct_half_alone() {
+    let folder = with_program("echo other >profile.profraw");
+    let text = fs::read_to_string(folder.path("clang")).unwrap();
+    fs::write(folder.path("clang"), text.replace("19.1.7", "98.0.0")).unwrap();
+    let cell = cell(&folder, &["--kind=mcdc"]);
+    assert_eq!(cell["direct"]["status"], "unsupported", "{cell}");
+    assert_eq!(cell["direct"]["reason"], "llvm-profdata of LLVM 98 is not installed");
+    assert_eq!(cell["through"]["status"], "failed");
+    let reason = cell["through"]["reason"].as_str().unwrap();
+    assert!(reason.starts_with("profbridge: "), "{reason}");
 }
 
 #[test]

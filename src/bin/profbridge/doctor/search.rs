@@ -23,7 +23,7 @@ pub(crate) fn tools(others: &[PathBuf]) -> Vec<Found> {
     let mut tools = Vec::new();
     let mut known = BTreeMap::new();
     for folder in search_path() {
-        for path in tools_in(&folder) {
+        for path in tools_in(&folder, &Kind::ALL) {
             add(&mut tools, &mut known, path);
         }
     }
@@ -54,15 +54,15 @@ fn search_path() -> Vec<PathBuf> {
     folders.into_iter().filter(|folder| !folder.as_os_str().is_empty()).collect()
 }
 
-/// Returns the tools of a directory, the plain name of each before its numbered ones.
-fn tools_in(folder: &Path) -> Vec<PathBuf> {
+/// Returns the tools of these kinds in a directory, the plain name of each before its numbered ones.
+pub(crate) fn tools_in(folder: &Path, kinds: &[Kind]) -> Vec<PathBuf> {
     let entries = folder.read_dir().into_iter().flatten().flatten();
     let mut tools: Vec<(Kind, u32, PathBuf)> = entries
         .filter_map(|entry| {
             let (kind, number) = kind_of(&entry.file_name())?;
             Some((kind, number, entry.path()))
         })
-        .filter(|(_, _, path)| is_program(path))
+        .filter(|(kind, _, path)| kinds.contains(kind) && is_program(path))
         .collect();
     tools.sort();
     tools.into_iter().map(|(_, _, path)| path).collect()

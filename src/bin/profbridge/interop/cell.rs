@@ -9,7 +9,20 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The profiles of a writer with the counts that it uses itself, by kind, toolchain and file.
-pub(super) type AllWritten = BTreeMap<(Kind, usize, &'static str), Result<(Written, Used), Failure>>;
+pub(super) type AllWritten = BTreeMap<(Kind, usize, &'static str), Result<(Written, Used), Unwritten>>;
+
+/// Why there are no counts of a writer, by way.
+#[derive(Debug)]
+pub(super) struct Unwritten {
+    pub(super) direct: Failure,
+    pub(super) through: Failure,
+}
+
+impl From<Failure> for Unwritten {
+    fn from(failure: Failure) -> Self {
+        Self { direct: failure.clone(), through: failure }
+    }
+}
 
 /// A writer and a reader; see `docs/json-schema/interop-1.json`.
 #[derive(Debug, Serialize)]
@@ -112,9 +125,9 @@ impl Cell {
             let of_reader = all.get(&(kind, to, source.file)).and_then(|written| written.as_ref().ok());
             let outcomes = match &all[&(kind, from, source.file)] {
                 Ok(written) => pair.outcomes(source, written, of_reader.filter(|_| from != to), of_reader),
-                Err(failure) => {
-                    let outcome = Outcome::of_failure(Status::Failed, failure);
-                    (outcome.clone(), outcome, None)
+                Err(Unwritten { direct, through }) => {
+                    let [direct, through] = [direct, through].map(|why| Outcome::of_failure(Status::Failed, why));
+                    (direct, through, None)
                 }
             };
             sum = Some(match sum.take() {

@@ -141,7 +141,8 @@ impl Kind {
             Self::Mcdc => &["-fprofile-instr-generate", "-fcoverage-mapping", "-fcoverage-mcdc"],
             Self::Vtables => &["-fprofile-generate", "-mllvm", "-enable-vtable-value-profiling"],
             Self::Temporal => &["-fprofile-generate", "-mllvm", "-pgo-temporal-instrumentation"],
-            Self::Memprof => &["-fmemory-profile"],
+            // llvm-profdata finds the program of a memory profile by its build id.
+            Self::Memprof => &["-fmemory-profile", "-Wl,--build-id"],
             Self::Sample => &[],
         }
     }

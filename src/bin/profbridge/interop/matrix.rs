@@ -1,10 +1,11 @@
 //! The whole matrix: programs are built and run first, then all cells are measured, several at once.
 
-use super::cell::{AllWritten, Cell, lack};
+use super::cell::{AllWritten, Cell, Unwritten, lack};
 use super::kind::{Kind, Source};
+use super::measure::Used;
 use super::process::Failure;
 use super::toolchain::Toolchain;
-use super::work::Work;
+use super::work::{Work, Written};
 use crate::console::Progress;
 use profbridge::Result;
 use std::sync::Mutex;
@@ -60,16 +61,19 @@ fn write(
     toolchain: &Toolchain,
     kind: Kind,
     source: &Source,
-) -> std::result::Result<(super::work::Written, super::measure::Used), Failure> {
+) -> std::result::Result<(Written, Used), Unwritten> {
     let written = work.write(toolchain, kind, source)?;
     let profile = match work.merge_directly(&written, toolchain, kind) {
         // Without an llvm-profdata of its release, profbridge takes its place.
-        Err(failure) if failure.is_missing => work.merge_through(&[&written], toolchain, kind)?.profile,
+        Err(direct) if direct.is_missing => match work.merge_through(&[&written], toolchain, kind) {
+            Ok(merged) => merged.profile,
+            Err(through) => return Err(Unwritten { direct, through }),
+        },
         merged => merged?,
     };
     let used = work.read(&profile, toolchain, kind, source, &written)?;
     if used.counts.is_empty() {
-        return Err(Failure::new(format!("{} uses no counts of its own profile", toolchain.name)));
+        return Err(Failure::new(format!("{} uses no counts of its own profile", toolchain.name)).into());
     }
     Ok((written, used))
 }

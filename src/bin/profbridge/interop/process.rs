@@ -1,7 +1,7 @@
 //! Running tools and instrumented programs: a time limit, a limit for output, and an end of all processes if the user
 //! interrupts the run.
 
-use profbridge::system::{kill_group, lead_group};
+use profbridge::system::{kill_group, lead_group, signal_of};
 use profbridge::{Error, ErrorKind, Result};
 use signal_hook::consts::TERM_SIGNALS;
 use std::fs::File;
@@ -62,6 +62,14 @@ impl Failure {
         Self { is_missing: true, ..Self::new(end) }
     }
 
+    /// Creates the failure of a program that ended. The last line of a crash without an error is part of a backtrace.
+    fn of_status(status: ExitStatus, messages: String) -> Self {
+        match signal_of(status) {
+            Some(signal) if !messages.lines().any(is_error) => Self::new(format!("crashed (signal {signal})")),
+            _ => Self { messages, ..Self::new(format!("fails ({status})")) },
+        }
+    }
+
     /// Returns the first error in the messages, without the names of files; otherwise the way in which it ended.
     pub(super) fn reason(&self) -> String {
         first_error(&self.messages).unwrap_or_else(|| self.end.clone())
@@ -103,7 +111,7 @@ impl Runner {
         let messages = read_start(&messages).unwrap_or_default();
         match status {
             Ok(status) if status.success() => Ok(messages),
-            Ok(status) => Err(Failure { messages, ..Failure::new(format!("fails ({status})")) }),
+            Ok(status) => Err(Failure::of_status(status, messages)),
             Err(stopped) => Err(Failure::new(stopped.to_string())),
         }
     }
@@ -153,14 +161,18 @@ fn read_start(path: &Path) -> io::Result<String> {
 /// Lines of llvm-profdata that say only that an error was reported.
 const SUMMARIES: [&str; 2] = ["no profile can be merged", "Could not load coverage information"];
 
+/// Returns true for a line with an error.
+fn is_error(line: &str) -> bool {
+    line.contains("error:") || line.contains("ERROR:")
+}
+
 /// Returns the text of the first error in the messages of a tool, otherwise their last line, without the names of files. Some releases write the
 /// name of the file on the line of the error, and the text on the next line.
 fn first_error(messages: &str) -> Option<String> {
-    let begins = |line: &&str| line.contains("error:") || line.contains("ERROR:");
     let lines: Vec<&str> = messages.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    let reports = |line: &&str| begins(line) || line.starts_with("warning:");
+    let reports = |line: &&str| is_error(line) || line.starts_with("warning:");
     let is_summary = |line: &&str| SUMMARIES.iter().any(|summary| line.contains(summary));
-    let at = lines.iter().position(|line| begins(line) && !is_summary(line));
+    let at = lines.iter().position(|line| is_error(line) && !is_summary(line));
     let at = at.or_else(|| lines.iter().position(|line| reports(line) && !is_summary(line)));
     let Some(at) = at else { return lines.last().map(ToString::to_string) };
     let next = lines.get(at + 1).filter(|line| !reports(line));
@@ -190,6 +202,7 @@ mod tests {
                 "error: x.profraw: x.profraw\nraw profile version mismatch\nPLEASE update\n",
                 "raw profile version mismatch",
             ),
+            ("warning: 1 function\nerror: x.c: bad\n#0 0x0\n", "bad"),
             ("error: Failed to load coverage: 'program': Unsupported\n", "Failed to load coverage: Unsupported"),
             (
                 "x.c:3: note: here\n/usr/bin/ld: cannot find -lfoo\nclang: error: linker command failed\n",

@@ -67,11 +67,15 @@ pub(super) fn find(wanted: &[String]) -> Result<(Vec<Toolchain>, Vec<Skipped>)> 
         compilers.push(compiler_at(path)?);
     }
     let directories = directories_of_variables();
-    let others: Vec<PathBuf> = [directories, paths.iter().map(|path| directory_of(path)).collect()].concat();
-    let in_directories = |tool: Tool| others.iter().filter_map(move |folder| tool_in(folder, tool));
-    let extra: Vec<PathBuf> = [Tool::Clang, Tool::LlvmProfdata, Tool::LlvmCov]
-        .into_iter()
-        .flat_map(in_directories)
+    let next_to = compilers.iter().filter_map(|path| path.parent());
+    let in_directory = |folder: &Path| {
+        let folders = [folder.to_path_buf(), folder.join("bin")];
+        folders.into_iter().flat_map(|folder| search::tools_in(&folder, &[Tool::LlvmProfdata, Tool::LlvmCov]))
+    };
+    let extra: Vec<PathBuf> = directories
+        .iter()
+        .filter_map(|folder| tool_in(folder, Tool::Clang))
+        .chain(directories.iter().map(PathBuf::as_path).chain(next_to).flat_map(in_directory))
         .chain(bundled_with_rustc())
         .chain(compilers.clone())
         .collect();
@@ -120,13 +124,6 @@ fn tool_in(folder: &Path, tool: Tool) -> Option<PathBuf> {
     bin.into_iter().map(|folder| folder.join(&name)).find(|path| is_program(path))
 }
 
-fn directory_of(path: &Path) -> PathBuf {
-    match path.is_dir() {
-        true => path.to_path_buf(),
-        false => path.parent().map(Path::to_path_buf).unwrap_or_default(),
-    }
-}
-
 /// Returns the directories that `LLVM_16_BIN` and similar variables name.
 fn directories_of_variables() -> Vec<PathBuf> {
     let directory = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
@@ -159,7 +156,10 @@ fn toolchain(found: &Found, tools: &Tools) -> std::result::Result<Toolchain, Ski
         false => row_of(llvm).map_or(format!("llvm-{llvm}"), |row| format!("llvm-{}", row.llvm)),
     };
     // The tools next to the compiler are those of its build.
-    let is_next = |path: &Path| path.canonicalize().is_ok_and(|file| file.parent() == found.file.parent());
+    let is_next = |path: &Path| {
+        let of_file = || path.canonicalize().is_ok_and(|file| file.parent() == found.file.parent());
+        path.parent() == found.path.parent() || of_file()
+    };
     let pick = |tools: &[(PathBuf, u32)]| {
         let of_release = || tools.iter().filter(|(_, of)| *of == llvm).map(|(path, _)| path);
         of_release().find(|path| is_next(path)).or_else(|| of_release().next()).cloned()
