@@ -173,7 +173,13 @@ impl<'a> Metadata<'a> {
             if let Some([found, _, pairs @ ..]) = values.map(Vec::as_slice)
                 && *found == kind
             {
-                all.extend(pairs.chunks_exact(2).map(|pair| pair[1]));
+                // Some releases list a value several times, others join its counts.
+                let mut sums: BTreeMap<u64, u64> = BTreeMap::new();
+                for pair in pairs.chunks_exact(2) {
+                    let sum = sums.entry(pair[0]).or_default();
+                    *sum = sum.saturating_add(pair[1]);
+                }
+                all.extend(sums.into_values());
             }
         }
         all.sort_unstable();
@@ -232,6 +238,20 @@ attributes #5 = { builtin \"memprof\"=\"notcold\" }
         let calls = direct_calls(ASSEMBLY);
         assert_eq!(calls["main"], ["_Znwm", "left"].map(String::from).into());
         assert!(calls["a b"].is_empty());
+    }
+
+    #[test]
+    fn values_that_are_listed_twice_count_as_one() {
+        let counts = |pairs: &str| {
+            let text = format!(
+                "define void @f() {{\n  %1 = load ptr, ptr %0, !prof !9\n}}\n!9 = !{{!\"VP\", i32 2, i64 200, {pairs}}}\n"
+            );
+            of_assembly(Kind::Vtables, &text).counts.remove("f")
+        };
+        let joined = counts("i64 0, i64 150, i64 -5, i64 50");
+        assert_eq!(joined, Some(vec![50, 150]));
+        assert_eq!(counts("i64 0, i64 50, i64 -5, i64 50, i64 0, i64 60, i64 0, i64 40"), joined);
+        assert_ne!(counts("i64 0, i64 50, i64 -5, i64 50, i64 0, i64 50"), joined);
     }
 
     #[test]
