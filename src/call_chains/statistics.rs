@@ -254,9 +254,9 @@ fn events(table: &StackTable) -> Vec<String> {
     notes
 }
 
-/// Whether a frame stands for an error: the names that async-profiler documents. perf writes `[unknown]` for functions
-/// without a symbol.
-fn is_error_frame(name: &str, is_java: bool) -> bool {
+/// Returns true for a frame that reports an error: the names that async-profiler documents. In other profiles, such as
+/// those of perf, `[unknown]` is a function without a symbol.
+fn is_error_frame(name: &str, unknown_is_error: bool) -> bool {
     let Some(inner) = name.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) else { return false };
     match inner {
         "GC_active"
@@ -272,7 +272,7 @@ fn is_error_frame(name: &str, is_java: bool) -> bool {
         | "unknown_not_Java"
         | "unknown_state"
         | "error" => true,
-        "unknown" => is_java,
+        "unknown" => unknown_is_error,
         other => other.starts_with("break_"),
     }
 }
@@ -309,8 +309,9 @@ fn measured(table: &StackTable, total: u128) -> Vec<String> {
         hits(&|sample| sample.key.certainty == Certainty::Heuristic),
         "were moved to the next safepoint, according to the source",
     );
+    let unknown_is_error = is_java && !table.observed.sources.iter().any(|source| source.contains("perf "));
     add(
-        hits(&|sample| symbol(sample).is_some_and(|name| is_error_frame(name, is_java))),
+        hits(&|sample| symbol(sample).is_some_and(|name| is_error_frame(name, unknown_is_error))),
         "end in an error frame, because the sampler could not walk the stack",
     );
     add(hits(&|sample| symbol(sample) == Some("Interpreter")), "end in the interpreter, whose methods have no names");

@@ -64,6 +64,13 @@ fn notes_describe_the_sampler() {
     let notes = statistics(&sample()).notes.join("\n");
     assert!(notes.contains("42 of 185 hits (22.703 %) have truncated stacks"), "{notes}");
     assert!(notes.contains("5 of 185 hits (2.703 %) end in an error frame"), "{notes}");
+    // In profiles of perf, it is a function without a symbol.
+    for source in ["perf recording", "folded stacks (perf script)"] {
+        let mut of_perf = sample();
+        of_perf.observed.add_source(source);
+        let notes = statistics(&of_perf).notes.join("\n");
+        assert!(!notes.contains("error frame"), "{notes}");
+    }
     let broken = table(&[(&[("!a", 0)], None, false, 3), (&[("!a", 0), ("!b", 0)], None, false, 1)]);
     assert!(notes::notes(&broken).join("\n").contains("3 of 4 hits (75.000 %) have one frame only"));
 }

@@ -114,8 +114,8 @@ impl InputList {
             }
         })?;
         if metadata.is_dir() {
-            let mut above = vec![identity(path, &metadata)];
-            return self.push_folder(path, weight, &mut above);
+            let mut entered = vec![identity(path, &metadata)];
+            return self.push_folder(path, weight, &mut entered);
         }
         if is_listed && self.skips(path, &metadata) {
             return Ok(());
@@ -129,8 +129,9 @@ impl InputList {
         Ok(())
     }
 
-    /// Adds the regular files below `folder`; `above` contains its parent directories.
-    fn push_folder(&mut self, folder: &Path, weight: NonZeroU64, above: &mut Vec<Identity>) -> Result<()> {
+    /// Adds the regular files below `folder`. `entered` contains its parent directories, and in profbridge mode all
+    /// directories that were entered: a link to one of them would count its files twice.
+    fn push_folder(&mut self, folder: &Path, weight: NonZeroU64, entered: &mut Vec<Identity>) -> Result<()> {
         let refused = |source| Error::io("cannot list", source).in_file(folder);
         let entries = fs::read_dir(folder).map_err(refused)?;
         let mut paths = entries.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>().map_err(refused)?;
@@ -151,10 +152,12 @@ impl InputList {
             } else if metadata.is_dir() {
                 let identity = identity(&path, &metadata);
                 // A link to a parent directory would never end.
-                if !above.contains(&identity) {
-                    above.push(identity);
-                    self.push_folder(&path, weight, above)?;
-                    above.pop();
+                if !entered.contains(&identity) {
+                    entered.push(identity);
+                    self.push_folder(&path, weight, entered)?;
+                    if self.compat.is_llvm() {
+                        entered.pop();
+                    }
                 }
             }
         }
@@ -369,11 +372,18 @@ mod tests {
         {
             std::os::unix::fs::symlink("..", root.join("in/sub/up")).unwrap();
             std::os::unix::fs::symlink("nowhere", root.join("in/dangling")).unwrap();
+            // llvm-profdata reads the files below twice.
+            std::os::unix::fs::symlink("sub", root.join("in/twice")).unwrap();
         }
         let mut list = InputList::new(Compat::Profbridge);
         list.push_weighted(&root.join("in"), NonZeroU64::new(5).unwrap()).unwrap();
         let expected = [(5, "in/a"), (5, "in/b"), (5, "in/sub/c")].map(|(w, n)| (w, n.to_string()));
         assert_eq!(names(&list, root), expected);
+        if cfg!(unix) {
+            let mut list = InputList::new(Compat::Llvm22);
+            list.push(root.join("in")).unwrap();
+            assert_eq!(list.inputs().len(), 4);
+        }
     }
 
     #[cfg(unix)]

@@ -26,7 +26,7 @@ const MEMORY_BYTES: &str = "memory bytes";
 /// Number of allocations, by call stack.
 const ALLOCATIONS: &str = "allocations";
 
-/// What is compared of one profile. Functions, records and sites are numbered in the order of the file.
+/// The data of one profile that are compared. Functions, records and sites are numbered in the order of the file.
 #[derive(Debug, Default)]
 struct ProfileFacts {
     /// The kind of the profile, if it has functions.

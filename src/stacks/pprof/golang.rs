@@ -7,7 +7,7 @@
 //! without samples or without weight is accepted and changes nothing.
 
 use crate::digits::number_of;
-use crate::stacks::pprof::Profile;
+use crate::stacks::pprof::{Line, Location, Profile};
 
 /// The effect of a profile on Go's compiler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,11 +117,13 @@ struct Weights {
 }
 
 /// Returns true if Go's compiler finds a call in a stack. It uses the last two locations, with the functions inlined
-/// there, and no function that calls itself.
+/// there. A function that calls itself counts only from another place.
 fn has_call(profile: &Profile, locations: &[u32]) -> bool {
-    let last = locations.iter().take(2).map(|at| &profile.locations[*at as usize].lines);
-    let functions: Vec<Option<u32>> = last.flat_map(|lines| lines.iter().map(|line| line.function)).collect();
-    functions.windows(2).any(|pair| pair[0] != pair[1])
+    let last = locations.iter().take(2).map(|at| &profile.locations[*at as usize]);
+    let place = |location: &Location, line: &Line| (location.address, line.function, line.line);
+    let places: Vec<_> =
+        last.flat_map(|location| location.lines.iter().map(move |line| place(location, line))).collect();
+    places.windows(2).any(|pair| pair[0] != pair[1])
 }
 
 fn weigh(profile: &Profile, value: usize) -> Weights {
