@@ -39,7 +39,8 @@ use std::fmt;
 /// sections that cannot be decompressed.
 pub(super) fn read(file: &[u8], options: &ReadOptions, profile: &mut SampleProfile) -> Result<()> {
     let header = read_table(file, options)?;
-    let mut reader = Reader { options, profile, table: RecordTable::default(), tables: Tables::default() };
+    let tables = Tables::of(&header.sections, options);
+    let mut reader = Reader { options, profile, table: RecordTable::default(), tables };
     for section in header.sections.iter().filter(|section| section.size > 0) {
         section.check_flags(options)?;
         let bytes = content(file, section, &options.limits)?;
@@ -114,11 +115,18 @@ struct Tables {
     names: Vec<NameId>,
     contexts: Vec<Box<[Frame]>>,
     in_contexts: bool,
+    /// Whether the metadata of a function contains that of its inlined callees.
+    has_metadata_of_callees: bool,
     has_vtables: bool,
     flow_sensitive: bool,
 }
 
 impl Tables {
+    /// Starts to read a file with these sections.
+    fn of(sections: &[Section], options: &ReadOptions) -> Self {
+        Self { has_metadata_of_callees: !options.every_release || !is_of_llvm_13(sections), ..Self::default() }
+    }
+
     /// Reads the section of the summary, the names or the contexts.
     fn read_section(
         &mut self,
@@ -248,12 +256,20 @@ impl Tables {
     }
 }
 
+/// Returns true for the section table of LLVM 13 and earlier. Later releases have a section for contexts, or two sections
+/// of records. Tables of partial merges have a further section.
+fn is_of_llvm_13(sections: &[Section]) -> bool {
+    use SectionKind::{Metadata, Names, Offsets, Records, Summary, Symbols};
+    let known = sections.iter().map(|section| section.kind).filter(|kind| !matches!(kind, SectionKind::Other(_)));
+    known.eq([Summary, Names, Offsets, Records, Symbols, Metadata])
+}
+
 /// Reads metadata.
 struct MetadataReader<'a> {
     names: &'a [NameId],
     has_checksums: bool,
     has_attributes: bool,
-    in_contexts: bool,
+    has_callees: bool,
 }
 
 impl<'a> MetadataReader<'a> {
@@ -262,7 +278,7 @@ impl<'a> MetadataReader<'a> {
             names: &tables.names,
             has_checksums: section.has(flags::PROBES),
             has_attributes: section.has(flags::ATTRIBUTES),
-            in_contexts: tables.in_contexts,
+            has_callees: tables.has_metadata_of_callees && !tables.in_contexts,
         }
     }
 
@@ -285,7 +301,7 @@ impl<'a> MetadataReader<'a> {
                 record.attributes = attributes;
             }
         }
-        if self.in_contexts {
+        if !self.has_callees {
             return Ok(());
         }
         for _ in 0..read_u32(cursor, "number of inlined callees")? {
@@ -331,8 +347,12 @@ impl<'data> Index<'data> {
     /// The errors of [`read`].
     pub(super) fn read(file: &'data [u8], options: &ReadOptions, profile: &mut SampleProfile) -> Result<Option<Self>> {
         let Header { sections, .. } = read_table(file, options)?;
-        let mut index =
-            Self { tables: Tables::default(), records: Vec::new(), metadata: Vec::new(), places: HashMap::default() };
+        let mut index = Self {
+            tables: Tables::of(&sections, options),
+            records: Vec::new(),
+            metadata: Vec::new(),
+            places: HashMap::default(),
+        };
         let mut offsets = Vec::new();
         for section in sections.into_iter().filter(|section| section.size > 0) {
             if matches!(section.kind, SectionKind::Symbols | SectionKind::Other(_)) {

@@ -260,7 +260,7 @@ impl<'a> Writer<'a> {
             bodies: self.bodies(),
             with_checksums: kind.probe_based,
             with_attributes: kind.context_sensitive || kind.preinlined,
-            in_contexts: kind.context_sensitive,
+            with_callees: !kind.context_sensitive && self.options.rules.writes_nested_checksums(),
         };
         if !(writer.with_checksums || writer.with_attributes) {
             return;
@@ -277,7 +277,7 @@ struct MetadataWriter<'a> {
     bodies: BodyWriter<'a>,
     with_checksums: bool,
     with_attributes: bool,
-    in_contexts: bool,
+    with_callees: bool,
 }
 
 impl MetadataWriter<'_> {
@@ -289,7 +289,7 @@ impl MetadataWriter<'_> {
         if self.with_attributes {
             write_uleb128(sink, u64::from(record.attributes));
         }
-        if self.in_contexts {
+        if !self.with_callees {
             return;
         }
         write_uleb128(sink, record.call_sites.len() as u64);

@@ -426,7 +426,7 @@ impl Rules {
         self.release.0 <= 17
     }
 
-    /// Checksums of inlined callees are written as text.
+    /// Checksums and attributes of inlined callees are written, as text and in extensible binaries.
     pub(crate) fn writes_nested_checksums(self) -> bool {
         self.release.0 >= 14
     }

@@ -251,6 +251,37 @@ fn a_remapping_without_rules_has_the_effect_of_one() {
     }
 }
 
+/// In extensible binaries of LLVM 13, a function has metadata, but its inlined callees have none.
+#[test]
+fn checksums_of_llvm_13_are_read_and_written() {
+    let workspace = Workspace::with(&[]);
+    let profile = "main:1000:10\n 1: 100\n 3: bar:300\n  1: 300\n !CFGChecksum: 7\nfoo:5:5\n 1: 5\n !CFGChecksum: 9\n";
+    workspace.write("in.prof", profile);
+    workspace.run("profbridge merge --for llvm-13 --sample-format extbinary in.prof -o ours");
+    symlink(env!("CARGO_BIN_EXE_profbridge"), workspace.path("llvm-profdata")).unwrap();
+    let sections = workspace.run("./llvm-profdata show --sample --show-sec-info-only ours").stdout;
+    let sections = String::from_utf8_lossy(&sections).into_owned();
+    let two_records = "FunctionMetadata - Offset: 355, Size: 4, Flags: {probe}";
+    assert!(sections.contains(two_records), "{sections}");
+    workspace.run("profbridge merge --for llvm-13 --text ours -o out");
+    assert_eq!(String::from_utf8_lossy(&workspace.bytes("out")), profile);
+    let shown = workspace.run("profbridge show ours --function=foo").stdout;
+    assert!(
+        String::from_utf8_lossy(&shown).contains("Function: foo: CFG checksum 9\n5, 5"),
+        "{}",
+        String::from_utf8_lossy(&shown)
+    );
+    let tool = "llvm-profdata-13";
+    if available("checksums_of_llvm_13_are_read_and_written", &[tool]) {
+        workspace.run(&format!("{tool} merge --sample --extbinary in.prof -o genuine"));
+        // The order of the metadata differs, so each tool reads the file of the other.
+        workspace.run(&format!("{tool} merge --sample --text ours -o out"));
+        assert_eq!(String::from_utf8_lossy(&workspace.bytes("out")), profile);
+        workspace.run("profbridge merge --for llvm-13 --text genuine -o out");
+        assert_eq!(String::from_utf8_lossy(&workspace.bytes("out")), profile);
+    }
+}
+
 /// LLVM 17 removed the compact encoding and its option.
 #[test]
 fn links_of_old_releases_write_compact_binaries() {
