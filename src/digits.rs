@@ -41,6 +41,14 @@ pub(crate) fn column_width(widths: impl IntoIterator<Item = usize>) -> usize {
     widths.into_iter().max().unwrap_or(0).min(usize::from(u16::MAX))
 }
 
+/// The widest column of names.
+const WIDEST_NAMES: usize = 100;
+
+/// Returns the width of a column of names. Longer names move the rest of their own rows only.
+pub(crate) fn name_column<'n>(names: impl IntoIterator<Item = &'n str>, least: usize) -> usize {
+    column_width(names.into_iter().map(|name| name.chars().count()).chain([least])).min(WIDEST_NAMES)
+}
+
 /// Returns `1 function`, `2 functions` or `2 addresses`, for words whose plural ends with s.
 pub(crate) fn number_of<N: Display + PartialEq + From<u8>>(count: N, what: &str) -> String {
     let plural = if what.ends_with('s') { "es" } else { "s" };

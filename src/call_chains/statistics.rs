@@ -6,7 +6,7 @@
 use super::chains::CallChain;
 use super::samples::{SampleSource, Unit, Weight};
 use super::table::{Certainty, FrameId, FrameKind, Function, FunctionId, Sample, StackTable, ThreadId};
-use crate::digits::{column_width, number_of};
+use crate::digits::{name_column, number_of};
 use serde::{Serialize, Serializer};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -424,7 +424,7 @@ fn method_table(statistics: &SampleStatistics, limit: usize) -> String {
     let shown = &statistics.methods[..statistics.methods.len().min(limit)];
     let (heading, what) =
         if statistics.has_java { ("Method name", "more method") } else { ("Function name", "more function") };
-    let width = column_width(shown.iter().map(|row| row.method.chars().count()).chain([heading.len()]));
+    let width = name_column(shown.iter().map(|row| row.method.as_str()), heading.len());
     let mut out = String::new();
     let marks = if statistics.has_certainty { format!(" {:>10} {:>10}", "Exact", "Heuristic") } else { String::new() };
     let _ = writeln!(
@@ -455,15 +455,18 @@ fn method_table(statistics: &SampleStatistics, limit: usize) -> String {
     out
 }
 
+fn thread_name(row: &ThreadHits) -> &str {
+    row.thread.as_deref().unwrap_or("(no thread)")
+}
+
 fn thread_table(statistics: &SampleStatistics, limit: usize) -> String {
-    let name = |thread: &Option<String>| thread.clone().unwrap_or_else(|| "(no thread)".to_string());
     let shown = &statistics.threads[..statistics.threads.len().min(limit)];
-    let width = column_width(shown.iter().map(|row| name(&row.thread).chars().count()).chain([6]));
+    let width = name_column(shown.iter().map(thread_name), "Thread".len());
     let mut out = String::new();
     let _ = writeln!(out, "{:<width$} {:>10} {:>8}", "Thread", counted(statistics), "%");
     for row in shown {
         let _ =
-            writeln!(out, "{:<width$} {:>10} {:>8.3}", name(&row.thread), row.hits, percent(row.hits, statistics.hits));
+            writeln!(out, "{:<width$} {:>10} {:>8.3}", thread_name(row), row.hits, percent(row.hits, statistics.hits));
     }
     if shown.len() < statistics.threads.len() {
         let _ = writeln!(out, "… and {}", number_of(statistics.threads.len() - shown.len(), "more thread"));

@@ -363,3 +363,27 @@ fn names_with_the_separator_of_frames_are_reported_and_compared() {
         assert!(svg.contains("[u8; 4]") && !svg.contains("[u8: 4]"), "{svg}");
     }
 }
+
+#[test]
+fn one_long_name_does_not_make_all_rows_of_a_table_long() {
+    let folder = Folder::new("long-names");
+    let long = format!("a.B.{}", "m".repeat(5000));
+    let longest_thread = "t".repeat(3000);
+    let stacks =
+        format!("[{longest_thread} tid=1];a.B.main_[j];{long}_[j] 3\n[other tid=2];a.B.main_[j];a.B.f_[j] 5\n");
+    folder.write("a.collapsed", stacks);
+    let convert = folder.run("convert a.collapsed -o a.iprof");
+    assert!(convert.status.success(), "{}", String::from_utf8_lossy(&convert.stderr));
+    for name in ["a.collapsed", "a.iprof"] {
+        let output = folder.run(&format!("show {name}"));
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(output.status.success() && text.contains(&long), "{text}");
+        assert!(name == "a.iprof" || text.contains(&longest_thread), "{text}");
+        let is_other = |line: &&str| !line.contains(&long) && !line.contains(&longest_thread);
+        let tables = || text.lines().skip_while(|line| !line.starts_with("Method name"));
+        assert!(tables().filter(is_other).any(|line| line.starts_with("a.B.f")), "{text}");
+        for line in tables().filter(is_other) {
+            assert!(line.chars().count() < 160, "{name}: {line}");
+        }
+    }
+}

@@ -1,7 +1,7 @@
 //! The options of statistics, their values, which also define the JSON document, and their text.
 
 use crate::call_chains::Direction;
-use crate::digits::{column_width, number_of};
+use crate::digits::{column_width, name_column, number_of};
 use crate::iprof::reader::ReadOptions;
 use crate::iprof::statistics::chains::{CallNode, CallTree, ChainsBy};
 use crate::names::NamePattern;
@@ -309,7 +309,7 @@ fn hot_methods(out: &mut impl Write, statistics: &Statistics) -> Result {
     if statistics.hot_methods.is_empty() {
         return Ok(());
     }
-    let width = name_width(statistics.hot_methods.iter().map(|hot| hot.method.as_str()));
+    let width = name_column(statistics.hot_methods.iter().map(|hot| hot.method.as_str()), LEAST_WIDTH);
     writeln!(out, "\nHot methods by calls:")?;
     writeln!(out, "{:<width$}{:>20}{:>9}{:>8}{:>10}", "Method name", "Calls", "%", "chains", "inlined")?;
     for hot in &statistics.hot_methods {
@@ -333,7 +333,7 @@ fn samples(out: &mut impl Write, title: &str, methods: &[SampledMethod]) -> Resu
     if methods.is_empty() {
         return Ok(());
     }
-    let width = name_width(methods.iter().map(|sampled| sampled.method.as_str()));
+    let width = name_column(methods.iter().map(|sampled| sampled.method.as_str()), LEAST_WIDTH);
     writeln!(out, "\n{title}:\n{:<width$}{:>10}{:>9}", "Method name", "Hits", "%")?;
     for sampled in methods {
         let pad = width.saturating_sub(sampled.method.chars().count());
@@ -342,10 +342,8 @@ fn samples(out: &mut impl Write, title: &str, methods: &[SampledMethod]) -> Resu
     Ok(())
 }
 
-/// Width of a column of names, by characters.
-fn name_width<'n>(names: impl Iterator<Item = &'n str>) -> usize {
-    column_width(names.map(|name| name.chars().count()).chain([28]))
-}
+/// The least width of a column of names.
+const LEAST_WIDTH: usize = 28;
 
 fn branches(out: &mut impl Write, statistics: &Statistics) -> Result {
     let branches = &statistics.branches;
