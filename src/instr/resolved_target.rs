@@ -74,7 +74,7 @@ impl ResolvedTarget {
         self.store_all_of(profile, form)?;
         self.refuse_unknown_kind(profile)?;
         let mut options = self.crossing(hashes);
-        options.origins = origins;
+        (options.origins, options.is_raw) = (origins, form == OutputForm::Raw);
         let crossed = cross(profile, filter, &options, strict)?;
         if crossed.indexed_version != self.target.indexed_version {
             let what = if crossed.release == bitmaps::FIRST_RELEASE { "MC/DC bitmaps" } else { "hashes" };

@@ -65,6 +65,9 @@ fn bitmaps_of_18_stay_in_the_version_of_18() {
         assert_done(&folder.run(&["merge", "--strict", raw, "-o", "x.profdata", "--for", release]));
         assert!(std::fs::read(folder.path("x.profdata")).unwrap() == expected, "{release}");
     }
+    // Tools of LLVM 22 read no raw profiles of LLVM 18.
+    let converted = folder.run(&["convert", "--strict", raw, "--to", "raw", "-o", "x.profraw", "--for", "llvm-22"]);
+    converted.assert_refused(1, &["MC/DC bitmap"]);
     let later = testdata("raw/clang-22-mcdc.profraw");
     let both = folder.run(&["merge", "--strict", raw, later.to_str().unwrap(), "-o", "both.profdata"]);
     both.assert_refused(1, &["MC/DC bitmap"]);

@@ -31,8 +31,8 @@ pub(super) fn choose(
     if !may_differ(&asked) || !profile.functions.iter().any(has_bitmap) {
         return chosen;
     }
-    // Memory profiles of later releases do not fit into the version.
-    let may_choose = !options.version_is_given && profile.memprof.is_none();
+    // Memory profiles of later releases do not fit into the version, and later tools do not read raw profiles of LLVM 18.
+    let may_choose = !options.version_is_given && !options.is_raw && profile.memprof.is_none();
     if may_choose && !options.origins.bitmaps_since_19 {
         return (FIRST_RELEASE, FIRST_VERSION);
     }

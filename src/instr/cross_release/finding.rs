@@ -292,6 +292,8 @@ pub struct CrossReleaseOptions {
     pub hashes: HashPolicy,
     /// The releases that may have written the inputs.
     pub origins: Origins,
+    /// Whether the output is a raw profile, which has no indexed version.
+    pub(crate) is_raw: bool,
 }
 
 impl CrossReleaseOptions {
@@ -304,6 +306,7 @@ impl CrossReleaseOptions {
             version_is_given: false,
             hashes: HashPolicy::Keep,
             origins,
+            is_raw: false,
         }
     }
 }
