@@ -204,7 +204,7 @@ fn losses_of_other_formats_are_reported() {
     let folder = Folder::new("losses");
     let said = folder.stderr_of("convert squares.pprof -o a.collapsed");
     assert!(said.contains("addresses, 1 further value, "), "{said}");
-    for what in ["labels, ", " start lines of pprof profiles", " source file, ", " mappings, "] {
+    for what in ["labels, ", " start lines of pprof profiles", " source files, ", " mappings, "] {
         assert!(said.contains(what), "{what}: {said}");
     }
     // Viewing drops nothing.
