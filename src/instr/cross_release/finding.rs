@@ -114,8 +114,8 @@ impl FindingKind {
                 Some("the compiler ignores these records; record new profiles with a newer compiler".into())
             }
             Self::BitmapOfOtherRelease => Some(
-                "LLVM 18 has other MC/DC bitmaps than LLVM 19 and later, and llvm-cov can crash; merge the profiles of \
-                 each apart, for its own release"
+                "LLVM 19 changed MC/DC bitmaps, and llvm-cov can crash on the others; merge profiles of LLVM 18 \
+                 separately, for LLVM 18"
                     .into(),
             ),
             Self::UnknownTarget => Some("pass the raw profiles of the whole program; the targets are unchanged".into()),

@@ -148,7 +148,7 @@ fn weigh(profile: &Profile, value: usize) -> Weights {
                 }
             }
         }
-        weights.has_calls |= has_call(profile, sample.locations);
+        weights.has_calls = weights.has_calls || has_call(profile, sample.locations);
         weights.unnamed += if is_unnamed { weight } else { 0 };
     }
     for (function, _) in profile.functions.iter().zip(used).filter(|(_, used)| *used) {

@@ -325,7 +325,7 @@ fn violated_rules_of_go_are_distinguished() {
     assert_eq!(codes(&changed), (GoVerdict::Ignores, vec!["go-nothing"]));
     changed.samples.push(&[0], &[1, 1], &[]);
     assert_eq!(codes(&changed), (GoVerdict::Ignores, vec!["go-nothing"]));
-    // A function that calls itself from one place is no call, and only the last call of a stack counts.
+    // Only the last call of a stack counts, and not if a function calls itself from one place.
     changed.samples.push(&[0, 0, 1], &[1, 1], &[]);
     assert_eq!(codes(&changed), (GoVerdict::Ignores, vec!["go-nothing"]));
     changed.samples.push(&[0, 1], &[1, 1], &[]);
