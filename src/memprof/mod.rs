@@ -36,6 +36,7 @@ mod hotness;
 pub mod indexed;
 mod merge;
 mod model;
+mod order;
 pub mod raw;
 pub mod report;
 #[cfg(feature = "serde")]
@@ -54,6 +55,7 @@ pub use model::{
     AllocSite, CallSite, CallStacks, DataAccessProfile, DataAccessRecord, DataSymbol, Frame, FrameHandle,
     MemProfRecord, MemoryProfile, SourceLocation, StackHandle, guid,
 };
+pub(crate) use order::ProfileOrder;
 
 use crate::bytes::{Confidence, Head, without_byte_order_mark};
 

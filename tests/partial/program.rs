@@ -374,6 +374,27 @@ fn parts_of_every_family_become_the_bytes_of_one_merge() {
     joined(folder.path(), &memory, "profdata", &[]);
 }
 
+/// The order of frames, call stacks and records in the tables of a section depends on their order in the inputs.
+#[test]
+fn parts_of_memory_profiles_keep_the_order_of_their_inputs() {
+    let folder = tempfile::tempdir().expect("there is room for files");
+    let yaml: Vec<String> = (1..4).map(|number| format!("{number}.memprofyaml")).collect();
+    for (seed, name) in yaml.iter().enumerate() {
+        let seed = format!("--seed={seed}");
+        succeed(folder.path(), &["generate", "--format=memory-yaml", "--functions=60", &seed, "-o", name]);
+    }
+    for target in ["--for=llvm-16", "--for=llvm-19", "--for=llvm-22"] {
+        joined(folder.path(), &yaml, "profdata", &[target]);
+    }
+    let names = ["plain", "histogram", "no-pie", "two-dumps"];
+    let file = |name: &str, end: &str| testdata(&format!("memprof/clang-22-{name}.{end}")).display().to_string();
+    let raw: Vec<String> = names.iter().map(|name| file(name, "memprofraw")).collect();
+    let programs: Vec<String> =
+        names.iter().map(|name| format!("--profiled-binary={}", file(name, "binary"))).collect();
+    let options: Vec<&str> = programs.iter().map(String::as_str).chain(["--for=llvm-18"]).collect();
+    joined(folder.path(), &raw, "profdata", &options);
+}
+
 /// Other tools read a partial merge as its profile.
 #[test]
 fn llvm_reads_the_sample_profile_in_front_of_a_part() {

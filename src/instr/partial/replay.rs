@@ -278,7 +278,11 @@ impl Replay<'_> {
         }
         let limits = self.merger.options.limits;
         let stored = memprof::indexed::read(&memory.section.bytes, memory.section.offset, &limits)?;
-        self.merger.add_memory(stored.profile, Source::Raw, weight)
+        let profile = match &memory.order {
+            Some(order) => order.apply(stored.profile)?,
+            None => stored.profile,
+        };
+        self.merger.add_memory(profile, Source::Raw, weight)
     }
 }
 

@@ -5,6 +5,7 @@ use crate::instr::partial::runs;
 use crate::instr::partial::runs::SiteLog;
 use crate::instr::partial::sums::{Contribution, Extra, Group, MemoryInput, PartialMerge, Pool, Shape, Summed, Whole};
 use crate::limits::Limits;
+use crate::memprof::ProfileOrder;
 use crate::model::symbols::name_refs;
 use crate::model::{
     BinaryId, FunctionId, FunctionRecord, FunctionTable, FunctionView, MemProfSection, NameRef, ProfileKind,
@@ -190,10 +191,14 @@ impl Contribution {
         [self.sequence, self.binary_ids, self.vtable_names].into_iter().for_each(|place| out.number(place.into()));
         encode_traces(&self.traces, out);
         out.list(self.memory.iter(), |out, memory| {
-            out.number(memory.is_indexed.into());
+            out.number(if memory.order.is_some() { 2 } else { memory.is_indexed.into() });
             out.number(memory.section.offset);
             out.number(memory.section.indexed_version.into());
             out.text(&memory.section.bytes);
+            if let Some(order) = &memory.order {
+                out.list(order.unused_stacks.iter(), |out, stack| out.numbers(stack));
+                [&order.frames, &order.stacks, &order.records].into_iter().for_each(|order| out.numbers(order));
+            }
         });
     }
 }
@@ -463,15 +468,22 @@ impl Contribution {
         let vtable_names = from.place("list of vtables", whole.vtable_names.len())? as u32;
         let traces = decode_traces(from)?;
         let memory = from.list("memory profile", |from| {
-            let is_indexed = from.place("mark of a memory profile", 2)? == 1;
+            let mark = from.place("mark of a memory profile", 3)?;
             let offset = from.number("offset of a memory profile")?;
             let indexed_version = from.place("version of a memory profile", 1 << 16)? as u32;
             let section = MemProfSection { bytes: from.text("memory profile")?.to_vec(), offset, indexed_version };
-            Ok(MemoryInput { section, is_indexed })
+            let order = (mark == 2).then(|| decode_order(from)).transpose()?;
+            Ok(MemoryInput { section, is_indexed: mark == 1, order })
         })?;
         let memory = memory.into_iter().next();
         Ok(Some(Self { group: group as u32, sequence, binary_ids, vtable_names, traces, memory }))
     }
+}
+
+fn decode_order(from: &mut Decoder<'_>) -> Result<ProfileOrder> {
+    let unused_stacks = from.list("unused call stacks", |from| from.numbers("frames of a call stack"))?;
+    let (frames, stacks) = (from.numbers("order of frames")?, from.numbers("order of call stacks")?);
+    Ok(ProfileOrder { unused_stacks, frames, stacks, records: from.numbers("order of records")? })
 }
 
 fn decode_traces(from: &mut Decoder<'_>) -> Result<TemporalProfile> {

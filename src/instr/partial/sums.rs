@@ -6,7 +6,7 @@ use crate::instr::{FunctionFilter, InputOptions, MergeRules, add_counters};
 use crate::limits::Limits;
 use crate::memory::SharedBytes;
 use crate::memprof;
-use crate::memprof::MemoryProfile;
+use crate::memprof::{MemoryProfile, ProfileOrder};
 use crate::model::{
     BinaryId, FunctionId, FunctionRecord, FunctionTable, FunctionView, LARGEST_COUNT, MemProfSection, ProfileKind,
     ProfileReader, RecordStore, RecordView, Release, Remapping, TemporalProfile, ValueKind, name_ref,
@@ -55,6 +55,8 @@ pub(super) struct MemoryInput {
     pub(super) section: MemProfSection,
     /// Whether the input was an indexed profile.
     pub(super) is_indexed: bool,
+    /// The order of a profile of another format; earlier versions did not store it.
+    pub(super) order: Option<ProfileOrder>,
 }
 
 /// The version of sections that store all known data (LLVM 21).
@@ -192,12 +194,13 @@ impl PartialMerge {
         let mut options = memprof::indexed::WriteOptions::new(Release::DEFAULT, Some(SECTION_VERSION), true)?;
         options.schema = profile.schema;
         let bytes = memprof::indexed::write(profile, &options)?;
+        let order = Some(ProfileOrder::of(profile, memprof::indexed::read(&bytes, 0, &self.limits)?.profile));
         let section = MemProfSection { bytes, offset: 0, indexed_version: 0 };
         let mut one = Self::with_ceiling(self.max_count, self.limits);
         let mut group = Group { kind: ProfileKind::MEMPROF, ..Group::default() };
         group.sequences.place(Vec::new());
         let contribution =
-            Contribution { memory: Some(MemoryInput { section, is_indexed: false }), ..one.contribution() };
+            Contribution { memory: Some(MemoryInput { section, is_indexed: false, order }), ..one.contribution() };
         let records = profile.records().len() as u64;
         one.finish_input(PartialInput { records, ..input }, group, contribution);
         self.append(one);
@@ -270,7 +273,7 @@ impl PartialMerge {
         if let Some(section) = &section {
             memprof::indexed::read_until(&section.bytes, section.offset, &self.limits, &options.cancel)?;
         }
-        contribution.memory = section.map(|section| MemoryInput { section, is_indexed: true });
+        contribution.memory = section.map(|section| MemoryInput { section, is_indexed: true, order: None });
         Ok(())
     }
 
