@@ -146,6 +146,11 @@ fn both_families_merge_into_either() {
     let folder = folder.path();
     let said = succeed(folder, &["merge", "a.iprof", "b.proftext", "-o", "m.iprof"]);
     assert_eq!(said, "converting 1 LLVM profile and 1 iprof file to an iprof\n");
+    std::fs::copy(folder.join("b.proftext"), folder.join("b2.proftext")).expect("the folder can be written");
+    succeed(folder, &["merge", "--partial", "b.proftext", "b2.proftext", "-o", "llvm.part", "--quiet"]);
+    succeed(folder, &["merge", "--partial", "a.iprof", "-o", "iprof.part", "--quiet"]);
+    let said = succeed(folder, &["merge", "llvm.part", "iprof.part", "-o", "parts.iprof"]);
+    assert!(said.starts_with("converting 2 LLVM profiles and 1 iprof file to an iprof\n"), "{said}");
     succeed(folder, &["merge", "b.proftext", "a.iprof", "-o", "m.profdata", "--quiet"]);
     succeed(folder, &["convert", "m.profdata", "-o", "m2.iprof"]);
     succeed(folder, &["convert", "m.iprof", "-o", "m.proftext"]);

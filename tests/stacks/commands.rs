@@ -235,6 +235,39 @@ fn a_part_without_stacks_keeps_its_inputs() {
 }
 
 #[test]
+fn partial_merges_of_iprof_files_and_of_stacks_merge_as_stacks() {
+    let folder = Folder::new("parts-of-both");
+    folder.write("a.iprof", COUNTS).write("b.iprof", COUNTS.replace("[8]", "[9]")).write("c.collapsed", "A.m 2\n");
+    folder.ok("merge --partial a.iprof b.iprof -o documents.part");
+    folder.ok("merge --partial c.collapsed -o stacks.part");
+    for output in ["collapsed", "iprof", "pprof"] {
+        folder.ok(&format!("merge a.iprof b.iprof c.collapsed -o once.{output}"));
+        for inputs in ["documents.part stacks.part", "documents.part c.collapsed"] {
+            let said = folder.ok(&format!("merge {inputs} -o sum.{output}"));
+            assert!(said.contains("from 3 inputs"), "{said}");
+            let (once, sum) = (format!("once.{output}"), format!("sum.{output}"));
+            let read = |name: &str| std::fs::read(folder.0.join(name)).unwrap();
+            assert_eq!(read(&once), read(&sum), "{inputs} to {output}");
+        }
+    }
+    folder.ok("merge --partial documents.part stacks.part -o again.part");
+    folder.ok("merge again.part -o again.collapsed");
+    assert_eq!(folder.read("again.collapsed"), folder.read("once.collapsed"));
+    folder.ok("merge documents.part -o documents.collapsed");
+    assert_eq!(total(&folder.read("documents.collapsed")), 17);
+}
+
+#[test]
+fn one_hint_is_enough_to_name_a_partial_merge_of_stacks() {
+    let folder = Folder::new("name-of-a-part");
+    folder.write("a.jfr", unpack("shapes-jdk17.jfr.gz"));
+    for output in ["a.part", "a.profdata"] {
+        let said = folder.fails(2, &format!("merge --partial a.jfr -o {output}"));
+        assert!(said.ends_with("hint: name the output .collapsed or .pprof\n"), "{said}");
+    }
+}
+
+#[test]
 fn pictures_are_made_of_every_kind_of_profile() {
     let folder = Folder::new("pictures");
     folder.write("a.jfr", unpack("shapes-jdk17.jfr.gz")).write("b.collapsed", "Shapes.step;Shapes$Circle.area 7\n");

@@ -23,7 +23,7 @@ use crate::standard_output::StandardOutput;
 use profbridge::families::inputs::require_same_program;
 use profbridge::families::merge::mixed::is_document;
 use profbridge::families::plan::{MergePlan, MergeRequest};
-use profbridge::families::{self, OutputForm};
+use profbridge::families::{self, InputReport, OutputForm};
 use profbridge::input::output::is_replaced;
 use profbridge::input::{Family, Format, Input};
 use profbridge::instr::show::ShowOptions;
@@ -78,7 +78,7 @@ fn merge_inputs(arguments: &MergeArgs, watched: Option<WatchJson>) -> Result<Exi
     };
     let programs = recorded_programs(&arguments.written, &arguments.output, &arguments.sample, &arguments.stacks);
     let result = if programs.is_empty() {
-        same.and_then(|()| request.plan(&inputs)).and_then(|plan| {
+        same.and_then(|()| request.plan(&inputs).map_err(|error| arguments.hint_of_plan(error))).and_then(|plan| {
             let work = MergeWork { inputs: &inputs, found, form: plan.form(request.form) };
             let merged = merge(arguments, plan, &work, &mut document);
             // The reader of instrumentation profiles detects this in time.
@@ -112,15 +112,14 @@ fn merge(arguments: &MergeArgs, plan: MergePlan, work: &MergeWork<'_>, document:
     }
     let settings = arguments.settings(plan, work)?;
     let mut messages = Messages::new(arguments.quiet, arguments.json);
-    if let MergePlan::Bridge(family) = plan {
-        messages.summary = false;
-        if messages.notes {
-            console::status(&announcement(work.inputs, family));
-        }
-    }
+    messages.summary &= !matches!(plan, MergePlan::Bridge(_));
     let progress = console::Progress::new("merging", arguments.quiet);
     let merged = families::merge(work.inputs, plan, &settings, &mut |done, total| progress.update(done, total));
     progress.finish();
+    // Only the merge knows how many inputs the partial merges have.
+    if let (MergePlan::Bridge(family), Ok(merged), true) = (plan, &merged, messages.notes) {
+        console::status(&announcement(&merged.inputs.reports, family));
+    }
     let merged = report_inputs(merged, plan, arguments.salvage_hint(), messages, document)?;
     if let Some(path) = &arguments.remapping_file {
         let notes = settings.options.instr.remapping.notes();
@@ -156,8 +155,8 @@ fn merge_recordings(
 }
 
 /// Describes a conversion.
-fn announcement(inputs: &[Input], target: Family) -> String {
-    let llvm = inputs.iter().filter(|input| !is_document(input)).count();
+fn announcement(inputs: &[InputReport], target: Family) -> String {
+    let llvm = inputs.iter().filter(|report| !is_document(&report.input)).count();
     let iprof = inputs.len() - llvm;
     let result = match target {
         Family::Iprof => "an iprof",

@@ -80,7 +80,8 @@ fn part_of(input: &Input, family: Family, limits: &Limits) -> Result<Option<Stor
 }
 
 pub(super) fn open_kept_frame(frame: &Frame<'_>, family: Family) -> Result<StoredInputs> {
-    if frame.family != family {
+    // Stacks are also read from the samples of iprof files, and both keep their inputs.
+    if frame.family != family && (frame.family, family) != (Family::Iprof, Family::Stacks) {
         return Err(Error::usage(format!("a partial merge of {}, not of {}", frame.family.words(), family.words())));
     }
     StoredInputs::decode(&frame.state)
