@@ -34,9 +34,10 @@ pub(crate) fn check(bytes: &[u8], limits: Limits) -> FileCheck {
             match check_offsets(bytes, &options) {
                 Ok(()) if is_empty => Verdict::Empty,
                 Ok(()) => Verdict::Usable,
+                // A merge reads all records and writes a new table.
                 Err(error) => {
-                    findings.push(finding_of(&error));
-                    Verdict::Unusable
+                    findings.push(finding_of(&error.with_hint("merge the file to write a new table of offsets")));
+                    Verdict::PartlyUsable
                 }
             }
         }

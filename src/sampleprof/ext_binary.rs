@@ -423,16 +423,42 @@ impl<'data> Index<'data> {
         Ok(found.functions)
     }
 
-    /// Checks that every offset leads to its function.
+    /// Checks that every offset is that of its function's record, and that every record has one.
     ///
     /// # Errors
     ///
-    /// The errors of [`function`](Self::function).
-    pub(super) fn check_offsets(&self) -> Result<()> {
+    /// The errors of [`function`](Self::function); malformed for a record without an offset.
+    pub(super) fn check_offsets(&self, options: &ReadOptions) -> Result<()> {
+        let (bodies, mut scratch) = (self.tables.bodies(options), SampleProfile::default());
         let mut all: Vec<_> =
             self.places.iter().flat_map(|(name, places)| places.iter().map(|place| (*place, *name))).collect();
         all.sort_unstable();
-        all.into_iter().try_for_each(|(place, name)| self.begin_record(name, place).map(|_| ()))
+        // Records follow each other without gaps.
+        let mut ends = vec![0; self.records.len()];
+        for (place, name) in all {
+            let (mut cursor, head, wanted) = self.begin_record(name, place)?;
+            self.check_end(place.0, ends[place.0], place.1)?;
+            scratch.functions.clear();
+            let mut table = RecordTable::default();
+            add_body(&mut cursor, &mut scratch, &mut table, &bodies, options, &wanted, head)?;
+            ends[place.0] = self.records[place.0].len() - cursor.left();
+        }
+        (0..self.records.len()).try_for_each(|at| self.check_end(at, ends[at], self.records[at].len()))
+    }
+
+    /// Checks that the next record of a section begins where the previous one ends.
+    fn check_end(&self, section: usize, end: u64, next: u64) -> Result<()> {
+        match end == next {
+            true => Ok(()),
+            false if end < next => {
+                let cursor = self.records[section].cursor_at(end)?;
+                Err(cursor.place(Error::malformed("the table of offsets lacks the record that begins here")))
+            }
+            false => {
+                let cursor = self.records[section].cursor_at(next)?;
+                Err(cursor.place(Error::malformed("no record begins at this offset of the table")))
+            }
+        }
     }
 
     /// Reads the head and the reference of a record, and returns a cursor at its body.
@@ -448,6 +474,10 @@ impl<'data> Index<'data> {
 }
 
 impl Content<'_> {
+    fn len(&self) -> u64 {
+        self.section.cursor(&self.bytes).left()
+    }
+
     /// Returns a cursor at an offset.
     fn cursor_at(&self, offset: u64) -> Result<Cursor<'_>> {
         let mut cursor = self.section.cursor(&self.bytes);

@@ -171,10 +171,10 @@ impl<'data> SampleProfileView<'data> {
     ///
     /// # Errors
     ///
-    /// Truncated or malformed, if an offset does not lead to its function.
+    /// Truncated or malformed, if an offset does not lead to its function, or a record has no offset.
     pub fn check_offsets(&self) -> Result<()> {
         match &self.index {
-            Index::Ext(index) => index.check_offsets(),
+            Index::Ext(index) => index.check_offsets(&self.options),
             Index::Compact(_) => Ok(()),
         }
     }

@@ -161,4 +161,16 @@ fn check_follows_the_table_of_offsets_and_knows_the_program() {
     let shown = workspace.attempt("profbridge show --function=foo swapped.afdo");
     assert!(text(&shown.stderr).contains("an offset is that of another function's record"), "{shown:?}");
     assert!(workspace.run("profbridge show swapped.afdo").status.success());
+    // One offset less: a compiler does not find the last function. A merge writes a new table.
+    (bytes[offsets + 1], bytes[offsets + 3]) = (first, second);
+    bytes[offsets] -= 1;
+    std::fs::write(workspace.path("short.afdo"), &bytes).unwrap();
+    let short = workspace.attempt("profbridge check short.afdo");
+    assert_eq!(short.status.code(), Some(3));
+    let short = text(&short.stdout);
+    assert!(short.contains("sample-extbinary 103: partly usable\n"), "{short}");
+    assert!(short.contains("the table of offsets lacks the record that begins here (merge the file"), "{short}");
+    workspace.run("profbridge merge short.afdo -o repaired.afdo");
+    workspace.run("profbridge merge inlined.afdo -o merged.afdo");
+    assert!(workspace.bytes("repaired.afdo") == workspace.bytes("merged.afdo"));
 }
