@@ -15,7 +15,15 @@ pub(crate) const SMALLEST: &str = "smallest";
 pub(crate) const GATES: [(&str, &[&str]); 4] = [
     (
         "LLVM instrumentation and memory profiles",
-        &["counters", "indirect-call-targets", "memop-sizes", "vtables", "memory-bytes", "allocations"],
+        &[
+            "counters",
+            "indirect-call-targets",
+            "memop-sizes",
+            "vtables",
+            "memory-bytes",
+            "allocations",
+            "data-accesses",
+        ],
     ),
     ("LLVM sample profiles", &["places", "entries", "functions", "call-targets", "virtual-tables"]),
     ("iprof", &["call-counts", "conditionals", "virtual-invokes", "monitors", "samples", "instanceofs"]),

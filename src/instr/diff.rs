@@ -11,7 +11,7 @@ use crate::instr::cross_release::apply::require_comparable;
 use crate::instr::cross_release::{Candidates, Followed, Following};
 use crate::instr::memory_profiles::load;
 use crate::instr::open::{ReadOptions, with_reader};
-use crate::memprof::{self, MemoryProfile};
+use crate::memprof::{self, DataSymbol, MemoryProfile};
 use crate::model::{
     Counters, FunctionId, FunctionTable, FunctionView, NameRef, ProfileKind, ProfileReader, RecordRef, ValueKind,
     name_ref,
@@ -25,6 +25,8 @@ const COUNTERS: &str = "counters";
 const MEMORY_BYTES: &str = "memory bytes";
 /// Number of allocations, by call stack.
 const ALLOCATIONS: &str = "allocations";
+/// Sampled accesses to static data, by variable or string literal.
+const DATA_ACCESSES: &str = "data accesses";
 
 /// The data of one profile that are compared. Functions, records and sites are numbered in the order of the file.
 #[derive(Debug, Default)]
@@ -241,6 +243,7 @@ struct LlvmSpace {
     frames: HashMap<(u64, u32, u32), u32, RandomState>,
     /// Call stacks of allocations, by their frames.
     stacks: HashMap<Box<[u32]>, u64, RandomState>,
+    data: HashMap<DataSymbol, u64, RandomState>,
 }
 
 impl LlvmSpace {
@@ -308,7 +311,7 @@ impl LlvmSpace {
         *self.frames.entry((frame.function, frame.line_offset, frame.column)).or_insert(next)
     }
 
-    /// Adds the call stacks of a memory profile.
+    /// Adds the call stacks and data accesses of a memory profile.
     fn memory(&mut self, profile: &MemoryProfile, facts: &mut Facts) {
         let frames: Vec<u32> = profile.stacks.frames().iter().map(|frame| self.frame(frame)).collect();
         for (stack, site) in memprof::report::contexts(profile) {
@@ -318,6 +321,11 @@ impl LlvmSpace {
             for (section, events) in [(MEMORY_BYTES, site.info.total_size()), (ALLOCATIONS, site.info.alloc_count())] {
                 facts.sections.entry(section).or_default().push(((number, 0), u128::from(events)));
             }
+        }
+        for record in profile.data_access.iter().flat_map(|data| &data.records) {
+            let next = self.data.len() as u64;
+            let number = *self.data.entry(record.symbol.clone()).or_insert(next);
+            facts.sections.entry(DATA_ACCESSES).or_default().push(((number, 0), record.access_count.into()));
         }
     }
 }
@@ -368,7 +376,7 @@ pub(crate) fn diff_llvm(first: &Input, second: &Input, options: &DiffOptions) ->
     drop((first_counters, second_counters));
     let mut options = options.clone();
     options.functions_by = COUNTERS;
-    options.apart = vec![MEMORY_BYTES, ALLOCATIONS];
+    options.apart = vec![MEMORY_BYTES, ALLOCATIONS, DATA_ACCESSES];
     options.receivers = vec![ValueKind::IndirectCallTarget.label(), ValueKind::VTableTarget.label()];
     let report = diff_with(vec![counters], first, second, &space, &options);
     Ok((report, following.into_followed()))

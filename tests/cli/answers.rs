@@ -369,6 +369,26 @@ fn a_link_called_rust_profdata_is_llvm_profdata() {
 }
 
 #[test]
+fn diff_compares_data_accesses() {
+    let folder = Folder::new();
+    let document = |x: u32, y: u32| {
+        let record = |name: &str, count: u32| format!("    - {{ Symbol: {name}, AccessCount: {count} }}\n");
+        format!("---\nDataAccessProfiles:\n  SampledRecords:\n{}{}...\n", record("x", x), record("y", y))
+    };
+    fs::write(folder.path("a.memprofyaml"), document(1, 3)).unwrap();
+    fs::write(folder.path("b.memprofyaml"), document(6, 2)).unwrap();
+    let printed = folder.run(&["diff", "a.memprofyaml", "b.memprofyaml"]);
+    let found = String::from_utf8_lossy(&printed.stdout).into_owned();
+    assert_eq!(printed.code, Some(0), "{}", printed.stderr);
+    assert!(
+        found.contains("data-accesses             50.000 % 100.000 %           2           0           0\n"),
+        "{found}"
+    );
+    let judged = folder.run(&["diff", "--fail-below=data-accesses=60%", "a.memprofyaml", "b.memprofyaml"]);
+    assert_eq!(judged.code, Some(3), "{}", judged.stderr);
+}
+
+#[test]
 fn fit_does_not_compare_memory_profiles() {
     let folder = Folder::new();
     let program = testdata("memprof/clang-22-plain.binary");

@@ -36,7 +36,7 @@ by function wherever it was inlined, and by call target.
 Thresholds: --fail-below checks the overlap of all sections, each weighted by its share of the
 events (total); the smallest overlap of a section (smallest); or the overlap of a section:
   LLVM instrumentation profiles  counters, indirect-call-targets, memop-sizes, vtables
-  LLVM memory profiles           memory-bytes, allocations
+  LLVM memory profiles           memory-bytes, allocations, data-accesses
   LLVM sample profiles           places, entries, functions, call-targets, virtual-tables
   iprof                          call-counts, conditionals, virtual-invokes, monitors, samples, instanceofs
   sampled stacks                 stacks, methods
