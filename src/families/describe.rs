@@ -205,9 +205,11 @@ fn describe_sample(data: &[u8], limits: &Limits, part: &mut PartDescription, des
             format!("{:.1} samples per line location ({hot} with 99 % of the samples)", density.samples),
         );
     }
-    let summary = profile.in_container_order(options.rules).compute_summary(options.rules);
-    part.fact("total count", summary.total.to_string());
-    part.fact("largest count", summary.max.to_string());
+    let profile = profile.in_container_order(options.rules);
+    // That of the summary wraps, as in LLVM.
+    let total = sampleprof::total_count(&profile.functions.iter().collect::<Vec<_>>(), options.rules);
+    part.fact("total count", total.to_string());
+    part.fact("largest count", profile.compute_summary(options.rules).max.to_string());
 }
 
 fn sample(data: &[u8], extensible: bool) -> Result<PartDescription> {

@@ -62,6 +62,8 @@ pub struct SummaryBuilder {
     /// The caller needs no rows, so single counts are not stored.
     has_no_rows: bool,
     summary: ProfileSummary,
+    /// Whether the total has wrapped.
+    wraps: bool,
     /// The frequency of each small count.
     small: Tally,
     /// All other counts, one by one.
@@ -175,7 +177,11 @@ impl SummaryBuilder {
 
     fn account(&mut self, counters: &[u64]) {
         let total = counters.iter().fold(0, |sum: u64, count| sum.wrapping_add(*count));
-        self.summary.total_count = self.summary.total_count.wrapping_add(total);
+        self.add_total(total);
+        // Smaller counters cannot wrap: a record has fewer than 2^32.
+        if self.summary.max_function_count.max(self.summary.max_internal_count) > u32::MAX.into() {
+            self.wraps |= counters.iter().map(|count| u128::from(*count)).sum::<u128>() > u64::MAX.into();
+        }
         self.summary.num_counts = self.summary.num_counts.wrapping_add(counters.len() as u32);
         if self.has_no_rows {
             return;
@@ -194,6 +200,16 @@ impl SummaryBuilder {
         if self.large.len() >= self.next_count.max(FIRST_COUNT) {
             self.count_equal();
         }
+    }
+
+    fn add_total(&mut self, total: u64) {
+        let (sum, wraps) = self.summary.total_count.overflowing_add(total);
+        (self.summary.total_count, self.wraps) = (sum, self.wraps | wraps);
+    }
+
+    /// Returns the sum of all counters so far, at most 2^64 - 1.
+    pub(crate) fn saturated_total(&self) -> u64 {
+        if self.wraps { u64::MAX } else { self.summary.total_count }
     }
 
     /// Counts equal large counts, if this saves much memory: most profiles have far fewer distinct counts than counters.
@@ -223,10 +239,11 @@ impl SummaryBuilder {
 
     /// Adds what another builder of the same rules added up.
     pub(crate) fn absorb(&mut self, other: Self) {
+        self.add_total(other.summary.total_count);
+        self.wraps |= other.wraps;
         let (ours, theirs) = (&mut self.summary, other.summary);
         ours.num_functions = ours.num_functions.wrapping_add(theirs.num_functions);
         ours.num_counts = ours.num_counts.wrapping_add(theirs.num_counts);
-        ours.total_count = ours.total_count.wrapping_add(theirs.total_count);
         ours.max_function_count = ours.max_function_count.max(theirs.max_function_count);
         ours.max_internal_count = ours.max_internal_count.max(theirs.max_internal_count);
         self.small.absorb(&other.small);

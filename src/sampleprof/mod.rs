@@ -85,6 +85,8 @@ pub(crate) use merger::NameHashes;
 pub(crate) use order::Chain;
 #[cfg(feature = "families")]
 pub use overlap::overlap_files;
+#[cfg(feature = "families")]
+pub(crate) use profile::total_count;
 pub use profile::{CUTOFFS, Kind, SampleProfile, StatedKind, Summary, SummaryRow};
 #[cfg(feature = "correlate")]
 pub(crate) use profile::{push_context, summarize};

@@ -221,7 +221,7 @@ impl Summary {
 }
 
 /// Returns the sum of all counts, like [`Summary::total`], but without a limit.
-pub(super) fn total_count(records: &[&FunctionRecord], rules: Rules) -> u128 {
+pub(crate) fn total_count(records: &[&FunctionRecord], rules: Rules) -> u128 {
     let mut counts = Vec::new();
     records.iter().for_each(|record| collect(record, rules, &mut counts));
     counts.into_iter().map(u128::from).sum()

@@ -38,9 +38,9 @@ pub(crate) fn describe(data: &[u8]) -> Description {
     if traces != 0 {
         part.fact("temporal traces", traces.to_string());
     }
-    let summary = summary.finish(&[]);
-    part.fact("largest count", summary.max_count.to_string());
-    part.fact("total count", summary.total_count.to_string());
+    let total = summary.saturated_total();
+    part.fact("largest count", summary.finish(&[]).max_count.to_string());
+    part.fact("total count", total.to_string());
     description.parts.push(part);
     description.warnings = reader.take_warnings().iter().map(ToString::to_string).collect();
     if let Some(error) = fault {

@@ -124,6 +124,26 @@ fn the_numbers_are_those_that_show_finds_in_the_output() {
 }
 
 #[test]
+fn totals_above_64_bits_do_not_wrap() {
+    let folder = folder();
+    let large = u64::MAX - 2;
+    fs::write(folder.path("a.proftext"), format!(":ir\nf\n1\n2\n{large}\n{large}\n\ng\n2\n1\n7\n")).unwrap();
+    fs::write(folder.path("b.proftext"), format!(":ir\nf\n1\n1\n{large}\n\ng\n2\n1\n{large}\n")).unwrap();
+    for name in ["a.proftext", "b.proftext"] {
+        let shown = document(&folder, &format!("show {name} --all-functions"), 0);
+        assert_eq!(shown["summary"]["total_count"], u64::MAX, "{name}");
+        let described = document(&folder, &format!("info {name}"), 0);
+        let facts = described["files"][0]["parts"][0]["facts"].as_array().expect("facts").clone();
+        assert_eq!(facts[1]["value"], u64::MAX.to_string(), "{name}: {facts:?}");
+    }
+    let below = document(&folder, &format!("show a.proftext --list-below-cutoff --value-cutoff {}", u64::MAX), 0);
+    assert!(below.to_string().contains(&format!("\"sum\":{}", u64::MAX)), "{below}");
+    fs::write(folder.path("a.afdo"), format!("f:{large}:1\n 1: {large}\n 2: {large}\n")).unwrap();
+    let described = document(&folder, "info a.afdo", 0).to_string();
+    assert!(described.contains(&format!("\"{}\"", u128::from(large) * 2)), "{described}");
+}
+
+#[test]
 fn a_filter_that_has_no_meaning_for_the_output_is_refused() {
     let folder = folder();
     let before = folder.names();

@@ -109,7 +109,7 @@ pub struct BelowCutoff {
     pub name: String,
     /// Largest counter.
     pub max: u64,
-    /// Sum of the counters; wraps at 2^64.
+    /// Sum of the counters, at most 2^64 - 1.
     pub sum: u64,
 }
 
@@ -125,7 +125,7 @@ pub struct SummaryTotals {
     pub max_function_count: u64,
     /// Largest of the other counters.
     pub max_internal_block_count: u64,
-    /// Sum of all counters; wraps at 2^64.
+    /// Sum of all counters, at most 2^64 - 1.
     pub total_count: u64,
 }
 
@@ -224,7 +224,10 @@ pub fn collect(reader: &mut dyn ProfileReader, options: &ShowOptions) -> Result<
             Event::Text { .. } => {}
             Event::Covered { name } => covered.push(text_of(name)),
             Event::Details { name, record, symbols } => functions.push(details(name, record, symbols, options)),
-            Event::BelowCutoff { name, max, sum } => below_cutoff.push(BelowCutoff { name: text_of(name), max, sum }),
+            Event::BelowCutoff { name, max, sum } => {
+                let sum = u64::try_from(sum).unwrap_or(u64::MAX);
+                below_cutoff.push(BelowCutoff { name: text_of(name), max, sum });
+            }
         }
         Ok(())
     })?;
@@ -243,7 +246,7 @@ pub fn collect(reader: &mut dyn ProfileReader, options: &ShowOptions) -> Result<
             blocks: totals.summary.num_counts,
             max_function_count: totals.summary.max_function_count,
             max_internal_block_count: totals.summary.max_internal_count,
-            total_count: totals.summary.total_count,
+            total_count: totals.total,
         },
         cutoff: (options.value_cutoff > 0).then(|| CutoffCounts {
             value: options.value_cutoff,

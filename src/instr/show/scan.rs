@@ -19,7 +19,7 @@ pub(super) enum Event<'a> {
     /// The details of a function. `symbols` is empty unless the names of values are needed.
     Details { name: &'a [u8], record: RecordView<'a>, symbols: &'a SymbolTable },
     /// The name and totals of a function below the cutoff.
-    BelowCutoff { name: &'a [u8], max: u64, sum: u64 },
+    BelowCutoff { name: &'a [u8], max: u64, sum: u128 },
 }
 
 /// The totals of the pass.
@@ -28,6 +28,8 @@ pub(super) struct Totals {
     pub(super) kind: ProfileKind,
     /// Totals and the rows of the detailed summary.
     pub(super) summary: ProfileSummary,
+    /// Sum of all counters, at most 2^64 - 1. That of the summary wraps, as in LLVM.
+    pub(super) total: u64,
     /// The number of functions that match the requested name, shown or not.
     pub(super) selected: u64,
     /// The number of functions with details.
@@ -69,7 +71,7 @@ enum Plan {
     Text,
     Covered,
     Details,
-    BelowCutoff { max: u64, sum: u64 },
+    BelowCutoff { max: u64, sum: u128 },
 }
 
 /// Reads all records and passes those that are shown to `each`, in file order.
@@ -94,6 +96,7 @@ pub(super) fn scan(
     let mut totals = Totals {
         kind: reader.kind(),
         summary: ProfileSummary::default(),
+        total: 0,
         selected: 0,
         shown: 0,
         below_cutoff: 0,
@@ -127,6 +130,7 @@ pub(super) fn scan(
         }
     }
     totals.kind = reader.kind();
+    totals.total = builder.saturated_total();
     totals.summary = builder.finish(&cutoffs);
     totals.maxima = largest.into_sorted();
     Ok(totals)
@@ -189,7 +193,7 @@ impl Totals {
         let max = record.max_counter();
         if max < options.value_cutoff {
             self.below_cutoff += 1;
-            let sum = record.counters.iter().fold(0u64, |sum, count| sum.wrapping_add(count));
+            let sum = record.counters.iter().map(u128::from).sum();
             return if options.only_below_cutoff { Plan::BelowCutoff { max, sum } } else { Plan::Skip };
         }
         if options.only_below_cutoff {

@@ -94,6 +94,8 @@ pub(super) fn print_events(
             Event::BelowCutoff { name, max, sum } => {
                 text.extend_from_slice(b"  ");
                 text.extend_from_slice(name);
+                // The sum of LLVM wraps.
+                let sum = sum as u64;
                 printed(writeln!(text, ": (Max = {max} Sum = {sum})"))?;
             }
             Event::Details { name, record, symbols } => {
