@@ -92,7 +92,7 @@ class Merger:
         given = _sources_of(sources)
         chosen = [1] * len(given) if weights is None else list(weights)
         if len(chosen) != len(given):
-            raise UsageError(f"{len(chosen)} weights for {len(given)} inputs")
+            raise UsageError(f"the number of weights is {len(chosen)}, that of inputs is {len(given)}")
         for source, weight in zip(given, chosen):
             self.add(source, weight=weight)
         return self

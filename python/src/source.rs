@@ -61,7 +61,8 @@ pub(crate) fn inputs(sources: &Bound<'_, PyAny>, weights: Option<&Bound<'_, PyAn
         None => vec![NonZeroU64::MIN; sources.len()],
     };
     if weights.len() != sources.len() {
-        return Err(usage(py, format!("{} weights for {} inputs", weights.len(), sources.len())));
+        let words = format!("the number of weights is {}, that of inputs is {}", weights.len(), sources.len());
+        return Err(usage(py, words));
     }
     let mut inputs = Vec::with_capacity(sources.len());
     for (source, weight) in sources.iter().zip(weights) {
@@ -86,10 +87,14 @@ pub(crate) fn inputs(sources: &Bound<'_, PyAny>, weights: Option<&Bound<'_, PyAn
 ///
 /// Usage for any other number.
 pub(crate) fn weight_of(weight: &Bound<'_, PyAny>) -> PyResult<NonZeroU64> {
-    let number: u64 = weight
-        .extract()
-        .map_err(|_| usage(weight.py(), format!("a weight must be an integer of at least 1, not {weight}")))?;
-    NonZeroU64::new(number).ok_or_else(|| usage(weight.py(), "a weight must be an integer of at least 1, not 0"))
+    let number = weight.extract::<u64>().ok().and_then(NonZeroU64::new);
+    match number {
+        Some(number) => Ok(number),
+        None => {
+            let words = format!("a weight must be an integer from 1 to 2**64 - 1, not {}", weight.repr()?);
+            Err(usage(weight.py(), words))
+        }
+    }
 }
 
 /// Gives an error about bytes that are probably the path of a file its hint. Nothing is looked up in the file system,

@@ -91,6 +91,8 @@ class SameAsTheProgram(TestCase):
         for weights in ([1], [1, 0], [1, -1], [1, "x"]):
             with self.assertRaises(profbridge.UsageError):
                 profbridge.merge([one, other], weights=weights)  # type: ignore[arg-type]
+        with self.assertRaisesRegex(profbridge.UsageError, r"from 1 to 2\*\*64 - 1, not 18446744073709551616"):
+            profbridge.merge([one], weights=[2**64])
 
     def test_a_result_is_written_for_another_reader(self) -> None:
         warnings.simplefilter("ignore", profbridge.ProfileWarning)

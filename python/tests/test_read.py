@@ -56,6 +56,10 @@ class Reading(TestCase):
         self.assertEqual((main.name, main.name_bytes, main.func_hash), ("main", b"main", 7))
         self.assertEqual((main.entry_count, main.counters.to_pylist()), (5, [5, 0, 9]))
         [hot] = profile.find(b"f")
+        for name in (5, None, []):
+            for look_up in (profile.find, profile.__getitem__, profile.__contains__):
+                with self.assertRaisesRegex(TypeError, "a name is str or bytes, not "):
+                    look_up(name)  # type: ignore[arg-type, operator]
         self.assertEqual((hot.entry_count, hot.pseudo_count), (None, "hot"))
         self.assertEqual([record.name for record in profile.records()], ["main", "f"])
 

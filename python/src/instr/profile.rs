@@ -16,9 +16,9 @@ use profbridge::families::{OutputForm, Target, TargetSource};
 use profbridge::input::Family;
 use profbridge::instr::summary::{CUTOFFS, SummaryRules};
 use profbridge::instr::{FunctionId, ProfileKind, RecordId, SummaryBuilder};
-use pyo3::exceptions::PyKeyError;
+use pyo3::exceptions::{PyKeyError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyIterator, PyList};
+use pyo3::types::{PyBytes, PyDict, PyIterator, PyList, PyString};
 use std::sync::Arc;
 
 /// A profile of a program built with LLVM's instrumentation, for PGO or coverage.
@@ -403,10 +403,24 @@ impl Profile {
 }
 
 /// A name as a string, or as bytes like in the file.
-#[derive(FromPyObject)]
 enum Name {
     Text(String),
     Bytes(Vec<u8>),
+}
+
+/// A derived implementation takes lists of numbers for bytes, and its error names the variants.
+impl<'a, 'py> FromPyObject<'a, 'py> for Name {
+    type Error = PyErr;
+
+    fn extract(name: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        if name.is_instance_of::<PyString>() {
+            return Ok(Self::Text(name.extract()?));
+        }
+        match name.cast::<PyBytes>() {
+            Ok(bytes) => Ok(Self::Bytes(bytes.as_bytes().to_vec())),
+            Err(_) => Err(PyTypeError::new_err(format!("a name is str or bytes, not {}", name.get_type().name()?))),
+        }
+    }
 }
 
 impl Name {
