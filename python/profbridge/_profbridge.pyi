@@ -883,7 +883,7 @@ def diff(first: Source, second: Source, topn: int, exact_names: bool, limits: Ma
 def overlap(base: Source, test: Source, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Measure how similar the counts of two files are. Returns a dictionary."""
 def fit(
-    profile: Path,
+    profile: Source,
     against: Path,
     target: Optional[str],
     topn: int,

@@ -207,8 +207,8 @@ def fit(
     0.5
     """
     with tempfile.TemporaryDirectory(prefix="profbridge-") as folder:
-        one, other = _file(profile, folder, "profile"), _file(against, folder, "against")
-        return _profbridge.fit(one, other, target, _number("topn", topn, 0), _shares(fail_below), _limits(limits))
+        build = _file(against, folder, "against")
+        return _profbridge.fit(profile, build, target, _number("topn", topn, 0), _shares(fail_below), _limits(limits))
 
 
 def _shares(given: Optional[Mapping[str, float]]) -> Optional[str]:

@@ -149,14 +149,14 @@ fn as_value(report: &impl serde::Serialize) -> Result<Value> {
 /// Report how much of a profile a new build can still use. Returns a dictionary.
 #[pyfunction]
 pub(crate) fn fit<'py>(
-    py: Python<'py>,
-    profile: AnyPath,
+    profile: &Bound<'py, PyAny>,
     against: AnyPath,
     target: Option<&str>,
     topn: usize,
     fail_below: Option<&str>,
     limits: HashMap<String, u64>,
 ) -> PyResult<Bound<'py, PyAny>> {
+    let (py, profile) = (profile.py(), input(profile, None)?);
     let gate = fail_below.map(Gate::parse).transpose().or_raise(py)?;
     let mut options = FitOptions::default();
     (options.topn, options.limits) = (topn, self::limits(&limits).or_raise(py)?);
@@ -164,7 +164,7 @@ pub(crate) fn fit<'py>(
     options.reader = reader.map(|row| Target::of_row(row, TargetSource::Option));
     let fit = detached::run(py, None, move |watch| {
         options.merge.cancel = watch.cancel();
-        let fit = fit_files(&profile.0, &against.0, &options)?;
+        let fit = fit_files(profile, &against.0, &options)?;
         gates::require(&gate.map(|gate| gate.outcomes(&fit.report)).unwrap_or_default())?;
         Ok::<_, Error>((as_value(&fit.report), fit.warnings))
     })?;

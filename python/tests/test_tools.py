@@ -71,6 +71,10 @@ class SameAsTheProgram(TestCase):
         with self.assertRaises(profbridge.UsageError):
             profbridge.fit(old, new, target="llvm-99")
 
+    def test_errors_of_fit_name_the_profile(self) -> None:
+        with self.assertRaisesRegex(profbridge.UnsupportedError, "^<Stacks>: comparing"):
+            profbridge.fit(profbridge.read(b"a;b 3\n"), b"a;b 3\n")
+
     def test_fit_has_thresholds(self) -> None:
         old, new = RAW / "clang-14-ir.profraw", RAW / "clang-22-ir.profraw"
         profbridge.fit(new, new, fail_below={"used-counts": 1.0, "used-functions": 1.0})
