@@ -122,7 +122,7 @@ impl LlvmCheck {
         }
         let options = indexed::ReadOptions::new(limits, Compat::Profbridge);
         let end = indexed::IndexedProfile::read(bytes, options).and_then(|profile| {
-            profile.verify()?;
+            profile.verify().map_err(|error| error.with_hint("merge the file to write a new hash table"))?;
             profile.extent()
         });
         match end {

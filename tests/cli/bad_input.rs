@@ -32,6 +32,33 @@ fn a_file_that_is_not_a_profile_is_an_error() {
 }
 
 #[test]
+fn a_merge_repairs_wrong_key_hashes_that_check_finds() {
+    let folder = Folder::new();
+    let write = |name: &str, bytes: &[u8]| std::fs::write(folder.path(name), bytes).expect("file can be written");
+    let read = |name: &str| std::fs::read(folder.path(name)).expect("file is there");
+    write("a.proftext", b":ir\nmain\n1\n1\n5\n\nfoo\n2\n2\n7\n8\n");
+    let merge = |inputs: &[&str], output: &str| {
+        let finished = folder.run(&[&["merge", "--force", "-o", output], inputs].concat());
+        assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+        read(output)
+    };
+    let mut bytes = merge(&["a.proftext"], "valid.profdata");
+    // The hash of a key is 24 bytes before the key.
+    let at = bytes.windows(3).position(|bytes| bytes == b"foo").expect("the function is in the file") - 24;
+    bytes[at] ^= 1;
+    write("damaged.profdata", &bytes);
+    let checked = folder.run(&["check", "damaged.profdata"]);
+    let found = String::from_utf8_lossy(&checked.stdout).into_owned();
+    assert_eq!(checked.code, Some(3), "{found}");
+    assert!(found.contains("the key hash of foo is 0x"), "{found}");
+    assert!(found.contains("(merge the file to write a new hash table)"), "{found}");
+    assert_eq!(merge(&["damaged.profdata"], "one.profdata"), read("valid.profdata"));
+    let both = merge(&["valid.profdata", "valid.profdata"], "both.profdata");
+    assert_eq!(merge(&["damaged.profdata", "valid.profdata"], "first.profdata"), both);
+    assert_eq!(merge(&["valid.profdata", "damaged.profdata"], "second.profdata"), both);
+}
+
+#[test]
 fn a_truncated_profile_is_refused_with_place_and_advice() {
     assert_refused_and_old_result_untouched("bad/truncated.profraw", &["raw v10", "byte 0x", "hint: "]);
     assert_refused_and_old_result_untouched("bad/truncated-in-header.profraw", &["raw v10", "header"]);
