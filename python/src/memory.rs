@@ -59,7 +59,7 @@ pub(crate) fn merge(inputs: &[Input], settings: &MergeSettings, watch: &Watch) -
     }
     let facts = settings.check(|wanted| Ok(facts_of_memory(&memory.profile, wanted).of_inputs(report.used())))?;
     let mut warnings = warnings_of(&report.inputs);
-    warnings.extend(report.memprof_losses.iter().map(|loss| format!("dropped {loss}")));
+    warnings.extend(report.losses.iter().map(|loss| format!("dropped {loss}")));
     let about = About::new(&report.inputs, &facts, warnings);
     Ok(Merged { memory, target, about })
 }

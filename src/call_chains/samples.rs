@@ -100,7 +100,7 @@ impl SampleSource {
     }
 
     /// Returns true if the counts are exact numbers of calls.
-    pub fn counts_calls(self) -> bool {
+    pub(crate) fn counts_calls(self) -> bool {
         Self::CALLS.contains(&self)
     }
 

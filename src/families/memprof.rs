@@ -92,7 +92,7 @@ pub fn merge_memory_files(
     let are_empty = report.inputs.iter().all(|input| matches!(input.outcome, InputOutcome::Empty));
     let mut memory = match memory {
         Some(memory) => {
-            report.memprof_losses = memory.losses();
+            report.losses = memory.losses();
             memory
         }
         None if are_empty => MergedMemory::default(),

@@ -289,7 +289,7 @@ impl Merged {
         let lost = |detail: String| Error::new(ErrorKind::WouldLose { detail });
         match &self.profile {
             MergedProfile::Instr { report, .. } => {
-                refuse_losses(&report.memprof_losses).map_err(|error| error.in_file(&settings.output))?;
+                refuse_losses(&report.losses).map_err(|error| error.in_file(&settings.output))?;
             }
             MergedProfile::MemProf { dropped_functions: 1.., .. } => {
                 let error = lost(self.dropped_counters().unwrap_or_default()).in_file(&settings.output);

@@ -23,7 +23,7 @@ use crate::instr::partial::PartialMerge;
 use crate::instr::resolved_target::ResolvedTarget;
 use crate::instr::target::{Evidence, Target, TargetSource};
 use crate::iprof::{self, Finding};
-use crate::model::Profile;
+use crate::model::{LossKind, Losses, Profile, ProfileKind, Release};
 use crate::sampleprof::{self, Encoding, Rules};
 use crate::stacks::pprof;
 use std::borrow::Borrow;
@@ -191,18 +191,32 @@ fn finish_instr(
     let write = settings.instr_write(&options, &target);
     if part.is_some() {
         // The merge state has the whole memory profile.
-        report.memprof_losses.clear();
+        report.losses.clear();
+    } else if settings.form == OutputForm::Raw && target.target.release < FIRST_WITH_TRACES {
+        drop_traces(&mut report);
     }
     let limits = options.read.limits;
     let profile = MergedProfile::Instr { report, write, part, limits };
     Ok(Merged { target: Some(target), findings, ..Merged::new(profile, MergedInputs::default()) })
 }
 
+/// The first release that reads traces. Earlier ones read the same raw version, and would take time stamps for counters.
+const FIRST_WITH_TRACES: Release = Release(17);
+
+fn drop_traces(report: &mut MergeReport) {
+    let profile = &mut report.profile;
+    let dropped = std::mem::take(&mut profile.temporal).traces.len();
+    profile.kind = profile.kind.without(ProfileKind::TEMPORAL);
+    let mut losses = Losses::new();
+    losses.add(LossKind::TemporalTraces, dropped as u64);
+    report.losses.extend(losses.into_vec());
+}
+
 fn merge_memory(inputs: &[Input], settings: &MergeSettings, progress: OnProgress<'_>) -> Result<Merged, MergeFailure> {
     let (memory, mut report) = merge_memory_files(inputs, &settings.options.instr, progress)?;
     let dropped_functions = report.profile.functions.len();
     let shares_nothing = report.memory_shares_nothing;
-    let unconverted = std::mem::take(&mut report.memprof_losses);
+    let unconverted = std::mem::take(&mut report.losses);
     let inputs = MergedInputs::take(&mut report);
     let profile = MergedProfile::MemProf { profile: memory.profile, dropped_functions };
     Ok(Merged { shares_nothing, unconverted, ..Merged::new(profile, inputs) })

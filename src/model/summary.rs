@@ -215,7 +215,7 @@ impl SummaryBuilder {
     /// Counts equal large counts, if this saves much memory: most profiles have far fewer distinct counts than counters.
     #[cold]
     fn count_equal(&mut self) {
-        self.large.sort_unstable();
+        sort(&mut self.large);
         let distinct = 1 + self.large.windows(2).filter(|pair| pair[0] != pair[1]).count();
         if distinct <= self.large.len() / 4 {
             let known = self.counted.pop().unwrap_or_default();
@@ -232,7 +232,7 @@ impl SummaryBuilder {
     pub fn sort(&mut self) {
         let mut run = std::mem::take(&mut self.large);
         if !run.is_empty() {
-            run.sort_unstable();
+            sort(&mut run);
             self.runs.push(run);
         }
     }
@@ -274,6 +274,13 @@ impl SummaryBuilder {
         }
         self.summary
     }
+}
+
+/// Up to this many counts are sorted by digits, which is faster, but takes as much memory again: 8 MiB.
+const SORTED_BY_DIGITS: usize = 1 << 20;
+
+fn sort(counts: &mut [u64]) {
+    if counts.len() <= SORTED_BY_DIGITS { radsort::sort(counts) } else { counts.sort_unstable() }
 }
 
 /// Adds sorted counts to distinct ones.

@@ -4,13 +4,14 @@
 use super::profile::{COLD_CUTOFF, CUTOFFS, HOT_CUTOFF, SampleProfile, Summary};
 use super::record::{FunctionName, FunctionRecord};
 use crate::error::Result;
-use crate::model::{LARGEST_COUNT, Profile, RecordId, SummaryBuilder, ValueKind};
+use crate::model::summary::SummaryRules;
+use crate::model::{LARGEST_COUNT, Profile, RecordId, Release, SummaryBuilder, ValueKind};
 use std::collections::{BTreeMap, HashMap};
 
 /// The mark in the name of a unique static function.
 const UNIQUE_SUFFIX: &[u8] = b".__uniq.";
-/// File extensions before the names of static functions.
-const FILE_ENDS: [&str; 5] = [".cpp;", "cc;", ".c;", ".hpp;", ".h;"];
+/// File extensions before the names of static functions, which a separator follows.
+const FILE_ENDS: [&str; 5] = [".cpp", "cc", ".c", ".hpp", ".h"];
 /// The largest counter becomes this multiple of the threshold.
 const FACTOR: u64 = 3;
 
@@ -24,11 +25,14 @@ pub struct SupplementOptions {
     pub min_size_threshold: usize,
     /// Functions with a larger counter stay unchanged; 0 selects the cold threshold of the instrumentation profile.
     pub cold_threshold: u64,
+    /// The release whose rules apply. Before 16, only functions that were called in the samples are raised, and all of
+    /// their counters are marked.
+    pub release: Release,
 }
 
 impl Default for SupplementOptions {
     fn default() -> Self {
-        Self { zero_counter_threshold: 0.7, min_size_threshold: 10, cold_threshold: 0 }
+        Self { zero_counter_threshold: 0.7, min_size_threshold: 10, cold_threshold: 0, release: Release::DEFAULT }
     }
 }
 
@@ -52,7 +56,9 @@ pub fn supplement(
     summary: &Summary,
     options: &SupplementOptions,
 ) -> Result<(Vec<Vec<u8>>, u64)> {
-    let mut builder = SummaryBuilder::default();
+    let has_marks = options.release >= Release(16);
+    let rules = if has_marks { SummaryRules::PseudoCounts } else { SummaryRules::BeforePseudoCounts };
+    let mut builder = SummaryBuilder::new(rules);
     let mut candidates: HashMap<Vec<u8>, RecordId> = HashMap::new();
     let mut statics: HashMap<Vec<u8>, Static> = HashMap::new();
     let is_unique = |record: &FunctionRecord| contains(&sample.title(record), UNIQUE_SUFFIX);
@@ -63,7 +69,7 @@ pub fn supplement(
         let mut records = function.record_ids();
         if let (Some(record), None) = (records.next(), records.next()) {
             candidates.insert(function.name().to_vec(), record);
-            add_static(&mut statics, function.name(), samples_are_unique);
+            add_static(&mut statics, function.name(), options.release, samples_are_unique);
         }
     }
     let of_instr = builder.finish(CUTOFFS);
@@ -72,10 +78,16 @@ pub fn supplement(
     if options.cold_threshold > 0 {
         cold = options.cold_threshold;
     }
-    let mut flat = Flat { sample, candidates: &candidates, statics: &statics, counts: BTreeMap::new() };
-    sample.functions.iter().for_each(|record| flat.add(record, None));
     let (hot_samples, cold_samples) =
         (summary.threshold(HOT_CUTOFF).unwrap_or_default(), summary.threshold(COLD_CUTOFF).unwrap_or_default());
+    if !has_marks {
+        let called = sample.functions.iter().filter(|record| record.head > cold_samples);
+        let found = called.filter_map(|record| candidates.get(&*sample.title(record)));
+        let saturated = found.map(|record| adjust(instr, *record, cold, (hot, u64::MAX), options)).sum();
+        return Ok((Vec::new(), saturated));
+    }
+    let mut flat = Flat { sample, candidates: &candidates, statics: &statics, counts: BTreeMap::new() };
+    sample.functions.iter().for_each(|record| flat.add(record, None));
     let (mut ambiguous, mut saturated) = (Vec::new(), 0);
     for (name, (entry, body)) in flat.counts {
         let value = entry.max(body);
@@ -103,9 +115,11 @@ fn contains(text: &[u8], part: &[u8]) -> bool {
 }
 
 /// Adds a static function under its name without the file.
-fn add_static(statics: &mut HashMap<Vec<u8>, Static>, full: &[u8], samples_are_unique: bool) {
+fn add_static(statics: &mut HashMap<Vec<u8>, Static>, full: &[u8], release: Release, samples_are_unique: bool) {
     let lower = full.to_ascii_lowercase();
+    let separator = if release >= Release(18) { ";" } else { ":" };
     let end = FILE_ENDS.iter().find_map(|end| {
+        let end = [*end, separator].concat();
         let at = lower.windows(end.len()).position(|window| window == end.as_bytes())?;
         Some(at + end.len())
     });
@@ -174,10 +188,9 @@ fn adjust(instr: &mut Profile, id: RecordId, cold: u64, target: (u64, u64), opti
     let zeros = counters.iter().filter(|counter| **counter == 0).count();
     let (threshold, mark) = target;
     if max == 0 || zeros as f32 / counters.len() as f32 > options.zero_counter_threshold {
-        // A mark in the first counter marks the function.
-        if let Some(first) = counters.first_mut() {
-            *first = mark;
-        }
+        // Since release 16, a mark in the first counter marks the function.
+        let marked = if options.release >= Release(16) { 1 } else { counters.len() };
+        counters.iter_mut().take(marked).for_each(|counter| *counter = mark);
         return 0;
     }
     let wanted = threshold.wrapping_mul(FACTOR);
@@ -191,7 +204,8 @@ fn adjust(instr: &mut Profile, id: RecordId, cold: u64, target: (u64, u64), opti
         saturated += u64::from(product.is_none() || scaled > largest);
         scaled.min(largest)
     };
-    counters.iter_mut().for_each(|counter| *counter = scale(*counter, LARGEST_COUNT));
+    let largest = if options.release >= Release(16) { LARGEST_COUNT } else { u64::MAX };
+    counters.iter_mut().for_each(|counter| *counter = scale(*counter, largest));
     for kind in ValueKind::EACH {
         for value in instr.functions.sites_mut(id, kind).values_mut() {
             value.count = scale(value.count, u64::MAX);

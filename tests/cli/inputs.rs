@@ -650,3 +650,23 @@ fn a_conversion_keeps_all_temporal_traces() {
         assert_eq!(fs::read_to_string(folder.path("c.proftext")).unwrap(), text, "{target}");
     }
 }
+
+/// LLVM 14 to 16 read the same raw version as LLVM 17, but take the time stamps in it for counters.
+#[test]
+fn raw_profiles_for_tools_that_know_no_traces_have_no_time_stamps() {
+    let folder = Folder::new();
+    let (kind, traces) = (":ir\n", ":temporal_prof_traces\n1\n1\n1\nf,\n\n");
+    fs::write(folder.path("a.proftext"), format!("{kind}{traces}f\n1\n2\n5\n6\n\n")).unwrap();
+    fs::write(folder.path("plain.proftext"), format!("{kind}f\n1\n2\n5\n6\n\n")).unwrap();
+    for (target, is_dropped) in [("llvm-14", true), ("llvm-16", true), ("llvm-17", false), ("llvm-18", false)] {
+        done(&folder, &format!("convert plain.proftext --to raw --for {target} --force -o plain.profraw"));
+        let plain = fs::read(folder.path("plain.profraw")).unwrap();
+        for command in ["convert --to raw", "merge"] {
+            let said = done(&folder, &format!("{command} a.proftext --for {target} --force -o a.profraw"));
+            assert_eq!(said.contains("1 temporal trace"), is_dropped, "{target}: {said}");
+            assert_eq!(fs::read(folder.path("a.profraw")).unwrap() == plain, is_dropped, "{target}");
+            let strict = run(&folder, &format!("{command} a.proftext --for {target} --strict -o b.profraw --force"));
+            assert_eq!(strict.code == Some(0), !is_dropped, "{target}: {}", strict.stderr);
+        }
+    }
+}

@@ -221,3 +221,27 @@ fn shells_complete_the_toolchains_that_for_takes() {
         assert!(replies.lines().all(|reply| reply.starts_with("llvm-1")), "{command}: {replies:?}");
     }
 }
+
+#[test]
+fn options_that_only_llvm_profdata_obeys_are_refused() {
+    let folder = Folder::new();
+    std::fs::write(folder.path("a.proftext"), "f\n1\n1\n5\n").unwrap();
+    for line in [
+        "merge a.proftext -o x.profdata --supplement-instr-with-sample=a.prof",
+        "merge a.proftext -o x.profdata --suppl-min-size-threshold 1",
+        "merge a.proftext -o x.profdata -dump-input-file-list",
+        "show a.proftext --show-format=yaml",
+        "overlap a.proftext a.proftext --similarity-cutoff=5",
+    ] {
+        let finished = folder.run(&line.split(' ').collect::<Vec<_>>());
+        finished.assert_refused(2, &["is an option of llvm-profdata only", "use `profbridge llvm-profdata "]);
+    }
+    for line in [
+        "merge a.proftext -o x.profdata --dump-input-file-list=false --print-options",
+        "merge a.proftext -o x.profdata --max-debug-info-correlation-warnings=3",
+        "show a.proftext --show-format text",
+    ] {
+        let finished = folder.run(&line.split(' ').collect::<Vec<_>>());
+        assert_eq!(finished.code, Some(0), "{line}: {}", finished.stderr);
+    }
+}

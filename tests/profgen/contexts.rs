@@ -1,6 +1,7 @@
 //! Profiles with calling contexts, from samples with call chains.
 
 use crate::genuine::{GENUINE, assert_same, assert_same_profile, run};
+use crate::plain::instructions;
 use crate::recording::{RECORDER, can_record, compile, perf_data, record, record_chains, source};
 use crate::schema::assert_has_schema;
 use crate::support::{Folder, available, errors};
@@ -184,6 +185,44 @@ fn contexts_of_probes_are_those_of_llvm_profgen() {
         for options in OPTIONS.iter().chain(&of_probes) {
             assert_same(&folder, &format!("--perfscript={recorded} --binary={program} {options}"));
         }
+    }
+}
+
+/// Which frames are missing depends on the context that is looked at first.
+#[test]
+fn missing_frames_in_a_cycle_of_tail_calls_are_those_of_llvm_profgen() {
+    let Some(folder) = folder("a cycle of tail calls", &["clang-22", "objdump", GENUINE]) else { return };
+    compile(&folder, &format!("clang-22 -O2 -g -no-pie -fpseudo-probe-for-profiling {FRAMES}"), "cycle.c", "prog");
+    let code = |function: &str| instructions(&folder, "prog", function);
+    let start = |function: &str| code(function)[0].0;
+    let jump = |function: &str| code(function).iter().find(|(_, text)| text.starts_with("jmp")).expect("a tail call").0;
+    let (first, second, leave) = (start("first"), start("second"), start("leave"));
+    let main = code("main");
+    let call = |callee: &str| {
+        let at = main.iter().position(|(_, text)| text.starts_with("call") && text.contains(&format!("<{callee}>")));
+        let at = at.expect("a call");
+        (main[at].0, main[at + 1].0)
+    };
+    let ((call_first, after_first), (call_second, after_second)) = (call("first"), call("second"));
+    let leaves = code("leave").iter().find(|(_, text)| text.starts_with("ret")).expect("a return").0;
+    let (to_leave, to_second, to_first) = ((jump("second"), leave), (jump("first"), second), (jump("second"), first));
+    let mut text = "PERF_RECORD_MMAP2 7/7: [0x401000(0x1000) @ 0x1000 08:01 1 0]: r-xp /prog\n".to_string();
+    for (after, branches) in [
+        (after_first, vec![to_leave, to_second, (call_first, first)]),
+        (after_second, vec![to_leave, to_second, to_first, (call_second, second)]),
+    ] {
+        let branches = [(leaves, after)].into_iter().chain(branches);
+        let branches: String = branches.map(|(from, to)| format!(" {from:#x}/{to:#x}/P/-/-/1")).collect();
+        text += &format!("\n\t{after:x}\n{branches}\n\n");
+    }
+    folder.write("samples.txt", text);
+    let options = "--perfscript=samples.txt --binary=prog --format=text --csspgo-preinliner=0 --gen-cs-nested-profile=0 \
+                   --csprof-merge-cold-context=0";
+    let (_, expected) = run(&folder, &[GENUINE], options);
+    let expected = String::from_utf8(expected.expect("it is written")).expect("it is text");
+    assert!(expected.contains("[main:2 @ first:2 @ second:2 @ leave]"), "{expected}");
+    for _ in 0..8 {
+        assert_same(&folder, options);
     }
 }
 

@@ -22,7 +22,7 @@ fn read(folder: &Folder, name: &str) -> String {
 }
 
 /// The instructions of a function: addresses in order.
-fn instructions(folder: &Folder, program: &str, function: &str) -> Vec<(u64, String)> {
+pub(crate) fn instructions(folder: &Folder, program: &str, function: &str) -> Vec<(u64, String)> {
     let listing = folder.run(&format!("objdump -d --no-show-raw-insn --disassemble={function} {program}"));
     let listing = String::from_utf8(listing.stdout).expect("objdump prints text");
     let after = listing.split_once(&format!("<{function}>:\n")).expect("the function is there").1;

@@ -498,34 +498,40 @@ fn version_104_is_that_of_23() {
     }
 }
 
+/// The rules changed with release 16, and the separator of static functions with release 18.
 #[test]
 fn counters_are_supplemented_as_the_genuine_tool_does() {
-    let tool = "llvm-profdata-22";
-    if !available("counters_are_supplemented_as_the_genuine_tool_does", &[tool]) {
-        return;
-    }
-    let workspace = Workspace::with(&[]);
-    symlink(env!("CARGO_BIN_EXE_profbridge"), workspace.path("llvm-profdata")).unwrap();
-    let cold = "foo\n100\n5\n12\n13\n4\n0\n0\n1\n0\n1\n1\nbar:3\n\n";
-    let zero = "a.c;baz\n9\n3\n0\n0\n0\n\n";
-    let twice = "a.c;dup\n1\n1\n0\n\nb.c;dup\n1\n1\n0\n\n";
-    workspace.write("counters.proftext", &format!(":ir\nbar\n7\n2\n5\n900\n\n{cold}{zero}{twice}"));
-    workspace.write(
-        "samples.prof",
-        "foo:300000:100\n 1: 100000\n 2: inlined:200\n  1: 500000\nbaz:500:80\n 1: 400\ndup:90000:9\n 1: 90000\n",
-    );
-    workspace.run(&format!("{tool} merge --text counters.proftext -o plain"));
-    for options in ["", "--suppl-min-size-threshold=1", "--suppl-min-size-threshold=0 --instr-prof-cold-threshold=500"]
-    {
-        let line = |tool: &str, out: &str| {
-            format!(
-                "{tool} merge --text counters.proftext --supplement-instr-with-sample=samples.prof {options} -o {out}"
-            )
-        };
-        let (genuine, ours) = (workspace.run(&line(tool, "genuine")), workspace.run(&line("./llvm-profdata", "ours")));
-        assert_eq!(String::from_utf8_lossy(&ours.stderr), String::from_utf8_lossy(&genuine.stderr));
-        assert_eq!(workspace.bytes("ours"), workspace.bytes("genuine"), "{options}");
-        assert_eq!(workspace.bytes("ours") != workspace.bytes("plain"), !options.is_empty(), "{options}");
+    for release in [14, 15, 16, 19, 22] {
+        let tool = format!("llvm-profdata-{release}");
+        if !available("counters_are_supplemented_as_the_genuine_tool_does", &[&tool]) {
+            continue;
+        }
+        let workspace = Workspace::with(&[]);
+        symlink(env!("CARGO_BIN_EXE_profbridge"), workspace.path(&tool)).unwrap();
+        let cold = "foo\n100\n5\n12\n13\n4\n0\n0\n1\n0\n1\n1\nbar:3\n\n";
+        let zero = "a.c;baz\n9\n3\n0\n0\n0\n\na.c:old\n9\n3\n0\n0\n0\n\nrare\n9\n3\n0\n1\n1\n\n";
+        let twice = "a.c;dup\n1\n1\n0\n\nb.c;dup\n1\n1\n0\n\n";
+        workspace.write("counters.proftext", &format!(":ir\nbar\n7\n2\n5\n900\n\n{cold}{zero}{twice}"));
+        let baz = "baz:500:80\n 1: 400\nold:500:80\n 1: 400\nrare:500:80\n 1: 400\n";
+        let samples =
+            format!("foo:300000:100\n 1: 100000\n 2: inlined:200\n  1: 500000\n{baz}dup:90000:9\n 1: 90000\n");
+        workspace.write("samples.prof", &samples);
+        workspace.run(&format!("{tool} merge --text counters.proftext -o plain"));
+        for options in
+            ["", "--suppl-min-size-threshold=1", "--suppl-min-size-threshold=0 --instr-prof-cold-threshold=500"]
+        {
+            let line = |tool: &str, out: &str| {
+                format!(
+                    "{tool} merge --text counters.proftext --supplement-instr-with-sample=samples.prof {options} -o {out}"
+                )
+            };
+            let ours = workspace.run(&line(&format!("./{tool}"), "ours"));
+            let genuine = workspace.run(&line(&tool, "genuine"));
+            assert_eq!(String::from_utf8_lossy(&ours.stderr), String::from_utf8_lossy(&genuine.stderr), "{tool}");
+            assert_eq!(workspace.bytes("ours"), workspace.bytes("genuine"), "{tool} {options}");
+            let is_raised = options.contains("cold") || (release >= 16 && !options.is_empty());
+            assert_eq!(workspace.bytes("ours") != workspace.bytes("plain"), is_raised, "{tool} {options}");
+        }
     }
 }
 

@@ -309,7 +309,7 @@ fn warnings(report: &MergeReport, heard: &Heard) -> Vec<String> {
     if report.repeats_memory_size {
         warnings.push("a value site lists a memory size twice; an input is damaged".into());
     }
-    warnings.extend(report.memprof_losses.iter().map(|loss| format!("dropped {loss}")));
+    warnings.extend(report.losses.iter().map(|loss| format!("dropped {loss}")));
     warnings
 }
 

@@ -294,9 +294,9 @@ pub(crate) fn report_written(
 ) {
     let output = &*settings.output;
     if let MergedProfile::Instr { report, .. } = &merged.profile {
-        document.lose(&report.memprof_losses);
+        document.lose(&report.losses);
         if messages.warnings {
-            console::losses(&report.memprof_losses, output);
+            console::losses(&report.losses, output);
         }
     }
     document.lose(&saved.losses);

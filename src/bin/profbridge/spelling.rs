@@ -49,6 +49,10 @@ fn is_program(word: &OsString) -> bool {
     read && magic == *b"\x7fELF"
 }
 
+/// Options of llvm-profdata that do not change its output.
+const WITHOUT_EFFECT: [&str; 4] =
+    ["debuginfod", "max-debug-info-correlation-warnings", "print-options", "print-all-options"];
+
 struct Rewriter<'a> {
     command: &'static Command,
     /// The long options of the profbridge command of that name.
@@ -75,7 +79,8 @@ impl Rewriter<'_> {
         }
         match target.takes {
             OptionValue::Switch => match value.as_deref().map_or(Some(true), boolean) {
-                Some(on) => self.switch(target.name, on && self.knows(target)),
+                Some(true) if !self.knows(target) => self.require_no_effect(target)?,
+                Some(on) => self.switch(target.name, on),
                 // The parser reports an invalid Boolean.
                 None => self.others.push(word),
             },
@@ -86,10 +91,23 @@ impl Rewriter<'_> {
                 // The value is used unchanged, even if it looks like an option.
                 self.others.extend(if value.is_none() { words.next() } else { None });
             }
-            // An option for profiles that profbridge does not read: it has no effect.
-            _ => drop(if value.is_none() { words.next() } else { None }),
+            _ => {
+                let value = value.or_else(|| words.next().map(OsString::into_encoded_bytes));
+                // The only form of `profbridge show`, apart from `--json`.
+                if (target.name, value) != ("show-format", Some("text".into())) {
+                    self.require_no_effect(target)?;
+                }
+            }
         }
         Ok(())
+    }
+
+    fn require_no_effect(&self, option: &OptionSpec) -> Result<()> {
+        if WITHOUT_EFFECT.contains(&option.name) {
+            return Ok(());
+        }
+        let error = Error::usage(format!("--{} is an option of llvm-profdata only", option.name));
+        Err(error.with_hint(format!("use `profbridge llvm-profdata {}`", self.command.name)))
     }
 
     fn switch(&mut self, name: &str, on: bool) {

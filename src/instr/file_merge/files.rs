@@ -35,11 +35,11 @@ pub fn merge_files(inputs: &[WeightedInput], options: &MergeOptions, progress: O
         driver::merge(inputs, &options.run(), |job| FileMerge::new(job, options), progress)?;
     let memory_shares_nothing = merger.memory_shares_nothing();
     let shared_kind = merger.shared_kind().clone();
-    let (profile, memprof_losses) = options.memprof.finish(merger, options.release, options.read.compat)?;
+    let (profile, losses) = options.memprof.finish(merger, options.release, options.read.compat)?;
     let rules = MergeRules::of(options.release);
     let repeats_memory_size = repeated_sizes(&profile, &rules, |name| options.filter.keeps(name)).next().is_some();
     let rest = MergeReport::of(profile, reports);
-    Ok(MergeReport { repeats_memory_size, memprof_losses, memory_shares_nothing, shared_kind, soft_errors, ..rest })
+    Ok(MergeReport { repeats_memory_size, losses, memory_shares_nothing, shared_kind, soft_errors, ..rest })
 }
 
 /// Returns the result of [`merge_files`](crate::families::merge_files) for one valid indexed file whose functions can
@@ -86,8 +86,8 @@ fn rest_of(file: &SingleFile, input: &Input, options: &MergeOptions) -> Option<M
     report.version = Some(InputVersion::Indexed(reader.version_word()));
     (report.kind, report.records) = (Some(reader.kind()), file.records_len() as u64);
     report.warnings = reader.take_warnings();
-    let (profile, memprof_losses) = options.memprof.finish(merger, options.release, options.read.compat).ok()?;
-    Some(MergeReport { memprof_losses, ..MergeReport::of(profile, vec![report]) })
+    let (profile, losses) = options.memprof.finish(merger, options.release, options.read.compat).ok()?;
+    Some(MergeReport { losses, ..MergeReport::of(profile, vec![report]) })
 }
 
 // Reading a whole instrumentation profile of any format.
@@ -177,7 +177,7 @@ mod tests {
         format!(
             "{facts:?} {origins:?} {inputs:?} {findings:?} {:?} {:?} {} {}",
             saved.losses,
-            report.memprof_losses,
+            report.losses,
             report.repeats_memory_size,
             text.escape_ascii()
         )

@@ -47,8 +47,9 @@ pub struct MergeReport {
     pub inputs: Vec<InputReport>,
     /// A site of the result lists a memory size twice (LLVM: `invalid profile created`).
     pub repeats_memory_size: bool,
-    /// Data that the section of memory profiles cannot store.
-    pub memprof_losses: Vec<Loss>,
+    /// Data that the merge dropped: parts of memory profiles that their section cannot store, and traces that the target
+    /// cannot read.
+    pub losses: Vec<Loss>,
     /// Functions that filters dropped from partial merges among the inputs. Their names are still in the profile
     /// because they determine the order of others ([`FunctionFilter::without`](crate::instr::FunctionFilter::without)
     /// drops them).
@@ -71,12 +72,12 @@ impl MergeReport {
 
     /// Returns a report with a profile and inputs only.
     pub(crate) fn of(profile: Profile, inputs: Vec<InputReport>) -> Self {
-        let (memprof_losses, left_out) = (Vec::new(), HashSet::new());
+        let (losses, left_out) = (Vec::new(), HashSet::new());
         Self {
             profile,
             inputs,
             repeats_memory_size: false,
-            memprof_losses,
+            losses,
             left_out,
             memory_shares_nothing: false,
             soft_errors: Vec::new(),

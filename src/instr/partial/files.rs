@@ -349,11 +349,11 @@ fn version_of_raw_memory(data: &[u8]) -> Option<u64> {
 /// A damaged state; memory profiles that cannot be written.
 pub fn finish(sums: &PartialMerge, options: &MergeOptions) -> Result<MergeReport> {
     let (Replayed { merger, left_out, .. }, report) = replay(sums, options)?;
-    let (profile, memprof_losses) = options.memprof.finish(merger, options.release, options.read.compat)?;
+    let (profile, losses) = options.memprof.finish(merger, options.release, options.read.compat)?;
     let rules = MergeRules::of(options.release);
     let keeps = |name: &[u8]| options.filter.keeps(name) && !left_out.contains(name);
     let repeats_memory_size = repeated_sizes(&profile, &rules, keeps).next().is_some();
-    Ok(MergeReport { profile, left_out, repeats_memory_size, memprof_losses, ..report })
+    Ok(MergeReport { profile, left_out, repeats_memory_size, losses, ..report })
 }
 
 /// Like [`finish`], but returns the memory profile instead of encoding it as a section.

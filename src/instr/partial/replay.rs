@@ -52,8 +52,10 @@ impl PartialMerge {
             names: &self.names,
             functions: vec![None; self.names.len()],
             groups: self.groups.iter().map(GroupReplay::new).collect(),
+            sums_can_exceed: false,
             scratch: FunctionRecord::default(),
         };
+        replay.sums_can_exceed = self.max_count > replay.merger.rules.max_count;
         self.no_sums.file().into_iter().for_each(|file| replay.merger.keep(file.clone()));
         replay.merger.keep_narrow();
         replay.merger.reserve(self.records());
@@ -100,6 +102,8 @@ struct Replay<'a> {
     /// The merger's function for each function in `names`.
     functions: Vec<Option<FunctionId>>,
     groups: Vec<GroupReplay<'a>>,
+    /// Whether the rules have a lower maximum of counters than the sums.
+    sums_can_exceed: bool,
     scratch: FunctionRecord,
 }
 
@@ -226,13 +230,13 @@ impl Replay<'_> {
         progress: &mut Progress,
         weight: u64,
     ) -> Option<SoftError> {
-        let max = self.merger.rules.max_count;
         let scratch = &mut self.scratch;
         if !sum.shape.has_sites() {
             ValueKind::EACH.into_iter().for_each(|kind| scratch.sites_mut(kind).clear());
         }
         scratch.counters.clear();
-        if counts.max_counter() > max {
+        let max = self.merger.rules.max_count;
+        if self.sums_can_exceed && counts.max_counter() > max {
             scratch.counters.extend(counts.counters.iter().map(|count| count.min(max)));
         }
         let mut record = scratch.view();

@@ -19,8 +19,10 @@ use std::hash::Hash;
 #[derive(Debug)]
 pub(super) struct ByPath<T> {
     pub(super) paths: Paths<T>,
-    /// By the number of their path.
-    pub(super) counts: HashMap<u32, ContextCounts, RandomState>,
+    /// With the numbers of their paths, in the order in which they were first seen.
+    pub(super) counts: Vec<(u32, ContextCounts)>,
+    /// Positions in `counts`, by the number of the path.
+    positions: HashMap<u32, usize, RandomState>,
 }
 
 /// The counters of a context.
@@ -33,14 +35,17 @@ pub(super) struct ContextCounts {
 
 impl<T: Copy + Eq + Hash> ByPath<T> {
     pub(super) fn new() -> Self {
-        Self { paths: Paths::new(), counts: HashMap::default() }
+        Self { paths: Paths::new(), counts: Vec::new(), positions: HashMap::default() }
     }
 
     /// The counters of a context, which are added if there are none.
     pub(super) fn at(&mut self, path: &[T], is_inlined: bool) -> &mut Counters {
         let path = self.paths.number(path);
-        let new = || ContextCounts { is_inlined, ..ContextCounts::default() };
-        &mut self.counts.entry(path).or_insert_with(new).counters
+        let at = *self.positions.entry(path).or_insert_with(|| {
+            self.counts.push((path, ContextCounts { is_inlined, ..ContextCounts::default() }));
+            self.counts.len() - 1
+        });
+        &mut self.counts[at].1.counters
     }
 }
 
@@ -73,7 +78,7 @@ impl ContextCounters {
     /// The counters with the text of their contexts, in which addresses are relative to `base`.
     pub(in crate::profgen) fn titled(&self, base: u64) -> Vec<(Vec<u8>, &Counters)> {
         match &self.contexts {
-            Contexts::Lines(ByPath { paths, counts }) => {
+            Contexts::Lines(ByPath { paths, counts, .. }) => {
                 let title = |path: &u32| {
                     let mut text = Vec::new();
                     push_context(&mut text, &self.names, &paths.elements(*path));
@@ -81,7 +86,7 @@ impl ContextCounters {
                 };
                 counts.iter().map(|(path, counts)| (title(path), &counts.counters)).collect()
             }
-            Contexts::Probes(ByPath { paths, counts }) => {
+            Contexts::Probes(ByPath { paths, counts, .. }) => {
                 let title = |path: &u32| {
                     let addresses = paths.elements(*path);
                     let text = addresses.iter().map(|address| format!("0x{:x}", address.wrapping_sub(base)));
@@ -95,16 +100,16 @@ impl ContextCounters {
     /// All counters.
     fn counters(&self) -> Vec<&Counters> {
         match &self.contexts {
-            Contexts::Lines(lines) => lines.counts.values().map(|counts| &counts.counters).collect(),
-            Contexts::Probes(probes) => probes.counts.values().map(|counts| &counts.counters).collect(),
+            Contexts::Lines(lines) => lines.counts.iter().map(|(_, counts)| &counts.counters).collect(),
+            Contexts::Probes(probes) => probes.counts.iter().map(|(_, counts)| &counts.counters).collect(),
         }
     }
 
     /// The addresses of all counters and contexts.
     pub(super) fn addresses(&self) -> Vec<u64> {
         let mut addresses: Vec<u64> = self.counters().into_iter().flat_map(Counters::addresses).collect();
-        if let Contexts::Probes(ByPath { paths, counts }) = &self.contexts {
-            addresses.extend(counts.keys().flat_map(|path| paths.elements(*path)));
+        if let Contexts::Probes(ByPath { paths, counts, .. }) = &self.contexts {
+            addresses.extend(counts.iter().flat_map(|(path, _)| paths.elements(*path)));
         }
         addresses
     }

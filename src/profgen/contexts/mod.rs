@@ -6,6 +6,7 @@
 //!                 Places       raw_text
 //! ```
 
+mod address_hash;
 mod call_graph;
 mod chain_samples;
 mod counting;
@@ -34,7 +35,8 @@ use super::probe_profile::ProbeFindings;
 use super::program::Program;
 use crate::error::Result;
 use crate::limits::Limits;
-use crate::sampleprof::{FunctionName, SampleProfile, StatedKind};
+use crate::sampleprof::{Chain, FunctionName, SampleProfile, StatedKind};
+use address_hash::hash_of;
 use counting::{Contexts, WITHOUT_CONTEXT};
 use inlined::Places;
 use missing_frames::MissingFrames;
@@ -92,12 +94,16 @@ pub fn make_context_profile(
         }
         Contexts::Probes(by_calls) => {
             let decoded = program.decode_probes(&mut addresses.into_iter(), limits)?;
-            let all: Vec<&Counters> = by_calls.counts.values().map(|counts| &counts.counters).collect();
+            let calls: Vec<Vec<u64>> = by_calls.counts.iter().map(|(path, _)| by_calls.paths.elements(*path)).collect();
+            let mut order = Chain::default();
+            calls.iter().for_each(|calls| order.insert(hash_of(calls)));
+            let counters = |at: usize| &by_calls.counts[at].1.counters;
             let most = contexts.most_inferred.min(limits.context_depth as usize);
+            let all: Vec<&Counters> = order.iter().map(counters).collect();
             let missing = (most > 0).then(|| MissingFrames::new(program, &all, most));
             let mut by_probes = ProbeContexts::new(program, &decoded, contexts, missing);
-            for (path, counts) in &by_calls.counts {
-                by_probes.add(&mut tree, &by_calls.paths.elements(*path), &counts.counters);
+            for at in order.iter() {
+                by_probes.add(&mut tree, &calls[at], counters(at));
             }
             findings = by_probes.findings;
             stated.probe_based = Some(true);

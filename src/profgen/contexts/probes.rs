@@ -15,6 +15,7 @@ use super::tree::{ROOT, Tree};
 use crate::sampleprof::{Frame, LineLocation, add_saturating, add_target, attributes};
 use foldhash::fast::RandomState;
 use hashbrown::{HashMap, HashSet};
+use std::collections::BTreeMap;
 
 /// Adds contexts to a tree.
 pub(super) struct ProbeContexts<'p> {
@@ -62,7 +63,8 @@ impl<'p> ProbeContexts<'p> {
     }
 
     fn add_runs(&mut self, tree: &mut Tree, calls: &[u64], counters: &Counters) {
-        let mut counts: HashMap<u32, u64, RandomState> = HashMap::default();
+        // The order matters if frames are missing, because a way is stored when it is first found.
+        let mut counts: BTreeMap<u32, u64> = BTreeMap::new();
         for piece in pieces(&counters.runs) {
             for (address, _) in self.program.code.instructions(piece.begin, piece.end) {
                 for at in self.probes.at(address) {

@@ -296,6 +296,7 @@ pub(super) fn supplement(
         return refuse("expect instr profile doesn't have weight");
     }
     let mut options = SupplementOptions::default();
+    options.release = conduct.release();
     if let Some(share) = parsed.value("zero-counter-threshold").and_then(float) {
         options.zero_counter_threshold = share as f32;
     }
