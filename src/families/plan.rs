@@ -243,7 +243,7 @@ pub fn stack_outputs(inputs: &[Input]) -> Hint {
     }
     match inputs.iter().all(|input| matches!(input.format(), Ok(Format::Pprof))) {
         true => "name the output .collapsed or .pprof".into(),
-        false => "name the output .collapsed or .pprof, or .iprof for Java".into(),
+        false => "name the output .collapsed or .pprof, or .iprof for Java unless the merge is partial".into(),
     }
 }
 

@@ -178,8 +178,8 @@ impl SummaryBuilder {
     fn account(&mut self, counters: &[u64]) {
         let total = counters.iter().fold(0, |sum: u64, count| sum.wrapping_add(*count));
         self.add_total(total);
-        // Smaller counters cannot wrap: a record has fewer than 2^32.
-        if self.summary.max_function_count.max(self.summary.max_internal_count) > u32::MAX.into() {
+        let largest = self.summary.max_function_count.max(self.summary.max_internal_count);
+        if largest.checked_mul(counters.len() as u64).is_none() {
             self.wraps |= counters.iter().map(|count| u128::from(*count)).sum::<u128>() > u64::MAX.into();
         }
         self.summary.num_counts = self.summary.num_counts.wrapping_add(counters.len() as u32);

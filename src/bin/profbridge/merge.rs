@@ -78,7 +78,7 @@ fn merge_inputs(arguments: &MergeArgs, watched: Option<WatchJson>) -> Result<Exi
     };
     let programs = recorded_programs(&arguments.written, &arguments.output, &arguments.sample, &arguments.stacks);
     let result = if programs.is_empty() {
-        same.and_then(|()| request.plan(&inputs).map_err(|error| arguments.hint_of_plan(error))).and_then(|plan| {
+        same.and_then(|()| request.plan(&inputs)).and_then(|plan| {
             let work = MergeWork { inputs: &inputs, found, form: plan.form(request.form) };
             let merged = merge(arguments, plan, &work, &mut document);
             // The reader of instrumentation profiles detects this in time.

@@ -5,7 +5,6 @@ use super::arguments::{FailureModeArg, MergeArgs, MergeWork, OPTIONS_OF_EACH};
 use crate::bridged::BridgeArgs;
 use crate::correlate::CorrelateArgs;
 use crate::family_table;
-use crate::hints::hint_text;
 use crate::iprof_files::IprofWriteArgs;
 use crate::iprof_merge::IprofMergeArgs;
 use crate::memprof::MemProfArgs;
@@ -82,19 +81,6 @@ impl MergeArgs {
         options.merge.filter = Filter::new(self.function.as_deref(), self.no_function.as_deref())?;
         options.threads = NonZeroUsize::new(self.num_threads);
         Ok(options)
-    }
-
-    /// Changes the hint for an output without a format: a partial merge of stacks cannot be an iprof.
-    pub(super) fn hint_of_plan(&self, error: Error) -> Error {
-        let hint = error.hint().map(hint_text).filter(|_| self.partial);
-        let Some(others) = hint.as_deref().and_then(|hint| hint.strip_suffix(", or .iprof for Java")) else {
-            return error;
-        };
-        let changed = Error::usage(error.kind().to_string()).with_hint(others.to_string());
-        match error.path() {
-            Some(path) => changed.in_file(path),
-            None => changed,
-        }
     }
 
     /// Rejects options without effect on a merge.
