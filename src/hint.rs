@@ -190,7 +190,10 @@ impl fmt::Display for Hint {
             Self::MakeIprofOrShow => "name the output .iprof to write an iprof, or show the profile as JSON",
             Self::ListReleases => "choose a toolchain from the release table",
             Self::NameLlvmRelease { newest } => {
-                return write!(f, "use its LLVM release; the newest known release is llvm-{newest}");
+                return write!(
+                    f,
+                    "use its LLVM release, or llvm-{newest} if that is newer: later releases read indexed and text profiles"
+                );
             }
             Self::ChooseFamily => "choose the family of the output, or its file extension",
             Self::MergeFirst => "merge the inputs first",

@@ -144,7 +144,7 @@ pub enum FailureMode {
     Any,
     /// If every input is damaged.
     All,
-    /// Never; damaged inputs only cause warnings.
+    /// If no input has anything to write; damaged inputs only cause warnings.
     Warn,
 }
 

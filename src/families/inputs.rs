@@ -2,11 +2,10 @@
 
 use crate::ascii::to_hex;
 use crate::bytes::Confidence;
-use crate::compression::uncompressed_name;
 use crate::error::{Error, ErrorKind, Result};
 use crate::families::stack_files::{StackOptions, read_stacks};
 use crate::hint::Hint;
-use crate::input::{Access, Family, Format, Identity, Input, InputList};
+use crate::input::{Access, Family, Format, Identity, Input, InputList, has_profile_extension};
 use crate::instr::cancellable_reader::CancellableReader;
 use crate::instr::file_merge::MergeOptions;
 use crate::instr::memory_profiles;
@@ -19,7 +18,7 @@ use crate::memprof::report::total_bytes;
 use crate::model::{BinaryId, ProfileReader};
 use crate::stacks::pprof;
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// The inputs of a run, and the skipped files of directories.
 #[derive(Debug)]
@@ -71,28 +70,6 @@ fn is_foreign(input: &Input) -> bool {
         is_any_json || (format != Format::Empty && format.family().is_none())
     });
     is_something_else && !has_profile_extension(&input.path)
-}
-
-/// Returns true if a name has the file extension of a profile, optionally followed by that of a compression.
-fn has_profile_extension(path: &Path) -> bool {
-    const EXTENSIONS: [&str; 14] = [
-        "profraw",
-        "profdata",
-        "proftext",
-        "memprofraw",
-        "memprofyaml",
-        "prof",
-        "afdo",
-        "iprof",
-        "jfr",
-        "collapsed",
-        "folded",
-        "pprof",
-        "pgo",
-        "gcda",
-    ];
-    let extension = uncompressed_name(path).and_then(|name| name.rsplit_once('.')).map(|(_, extension)| extension);
-    extension.is_some_and(|extension| EXTENSIONS.contains(&extension))
 }
 
 /// The identities of the images that ran, in hexadecimal.
@@ -265,6 +242,7 @@ mod tests {
     use super::*;
     use crate::compat::Compat;
     use crate::error::Error;
+    use std::path::Path;
 
     #[test]
     fn other_files_in_a_directory_are_skipped() {

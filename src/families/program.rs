@@ -37,7 +37,7 @@ pub(crate) fn describe(data: &[u8], path: Option<&Path>, limits: &Limits) -> Opt
 
 /// Describes the content of the program at a path, with recommendations.
 pub fn report_program(path: &Path, data: &[u8], limits: &Limits) -> ProgramReport {
-    let Some((description, facts)) = read(data, Some(path), limits) else {
+    let Some((mut description, facts)) = read(data, Some(path), limits) else {
         return ProgramReport { description: describe_other(data), raw_version: None, advice: Vec::new() };
     };
     let raw_version = facts.iter().find_map(|facts| match facts.raw_versions().as_slice() {
@@ -45,6 +45,9 @@ pub fn report_program(path: &Path, data: &[u8], limits: &Limits) -> ProgramRepor
         _ => None,
     });
     let mut advice: Vec<String> = Vec::new();
+    if description.error.is_none() {
+        advice.extend(description.hint.take().map(|hint| hint.to_string()));
+    }
     for line in facts.iter().flat_map(advice_on) {
         if !advice.contains(&line) {
             advice.push(line);
@@ -131,10 +134,11 @@ fn missing_end<H: FileHeader<Endian = Endianness>>(data: &[u8]) -> Option<Error>
     (have < need).then(|| Error::truncated("the table of sections", need, have).at("sections", start))
 }
 
-/// All object files of an archive together; other members, such as the metadata of rustc, have no part in it.
+/// All object files of an archive together; other members, such as the metadata of rustc, have no part in it. LLVM
+/// bitcode has no facts before it is linked.
 fn of_archive(data: &[u8], limits: &Limits) -> (Description, Vec<ProgramFacts>) {
     let mut description = Description::new("archive", data.len() as u64);
-    let (mut facts, mut others) = (ProgramFacts::default(), 0u64);
+    let (mut facts, mut bitcode, mut others) = (ProgramFacts::default(), 0u64, 0u64);
     let mut machine = None;
     let added = ArchiveFile::parse(data).and_then(|archive| {
         for member in archive.members() {
@@ -144,6 +148,7 @@ fn of_archive(data: &[u8], limits: &Limits) -> (Description, Vec<ProgramFacts>) 
                     facts.add(&file, limits);
                     machine.get_or_insert_with(|| format!("{:?}", file.architecture()));
                 }
+                Err(_) if objects::is_bitcode(bytes) => bitcode += 1,
                 Err(_) => others += 1,
             }
         }
@@ -152,18 +157,27 @@ fn of_archive(data: &[u8], limits: &Limits) -> (Description, Vec<ProgramFacts>) 
     description.supported = true;
     description.format = match &machine {
         Some(machine) => format!("archive of {}, {machine}", number_of(facts.objects, "object file")),
+        None if bitcode > 0 => format!("archive of {}", number_of(bitcode, "LLVM bitcode file")),
         None => "archive without object files".to_string(),
     };
-    push_part(&mut description, None, &facts, 0);
-    if others > 0
-        && let Some(part) = description.parts.last_mut()
-    {
-        part.fact("other members", others.to_string());
+    let has_facts = machine.is_some() || bitcode == 0;
+    if has_facts {
+        push_part(&mut description, None, &facts, 0);
+    }
+    if let Some(part) = description.parts.last_mut() {
+        for (name, members) in [("LLVM bitcode", bitcode), ("other members", others)] {
+            if members > 0 {
+                part.fact(name, members.to_string());
+            }
+        }
+    }
+    if bitcode > 0 {
+        description.hint = Some(objects::LINK_BITCODE.into());
     }
     if let Err(error) = added {
         description.set_error(&damaged(error));
     }
-    (description, vec![facts])
+    (description, if has_facts { vec![facts] } else { Vec::new() })
 }
 
 fn of_fat_file(data: &[u8], kind: FileKind, limits: &Limits) -> (Description, Vec<ProgramFacts>) {

@@ -89,7 +89,8 @@ fn instr(head: &Head<'_>) -> Option<(Format, Confidence)> {
     if head.begins(&indexed::MAGIC) {
         return Some((Format::Indexed, Confidence::Certain));
     }
-    text::evidence(head).map(|confidence| (Format::Text, confidence))
+    let confidence = text::evidence(head).filter(|_| !stacks::lacks_fields(head.bytes()))?;
+    Some((Format::Text, confidence))
 }
 
 fn memprof(head: &Head<'_>) -> Option<(Format, Confidence)> {
@@ -178,6 +179,13 @@ mod tests {
             ("{\"name\":\"x\"}", Format::OtherJson, None),
             ("public class Demo {\n  int a = 1;\n}\n", Format::OtherText, None),
             ("int main(void) { return 0; }\n", Format::OtherText, None),
+            // `perf script` with the fields comm,tid,sym; comm,tid,period,sym; comm,tid,ip; tid,sym; comm,ip; ip.
+            ("            spin  2909 \n            spin  2909 \n", Format::OtherText, None),
+            ("            spin  2909     250000 \n            spin  2909     250000 \n", Format::OtherText, None),
+            ("spin  2909 \n\t           14645\n\t               0\n\n", Format::OtherText, None),
+            (" 2909 \n 2909 \n 2909 \n", Format::OtherText, None),
+            ("spin \n\t           14645\n\t               0\n\n", Format::OtherText, None),
+            ("\n\t           14645\n\t               0\n\n", Format::OtherText, None),
             ("1 main 3d 1 foo 0 0 17\n", Format::Other(OtherFormat::BoltText), None),
         ];
         for (text, format, family) in cases {

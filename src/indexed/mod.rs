@@ -75,10 +75,15 @@ pub fn describe(file: &[u8], limits: &Limits) -> Description {
 }
 
 fn describe_profile(file: &[u8], profile: &IndexedProfile<'_>) -> Result<PartDescription> {
-    let version = profile.version();
+    let (version, kind) = (profile.version(), profile.kind());
+    let mut variant = kind.sentence_words();
+    // Without records, the missing bit of IR instrumentation does not mean that the front end placed counters.
+    if profile.is_empty() && kind.contains(ProfileKind::MEMPROF) && !kind.is_ir() {
+        variant.remove(0);
+    }
     let mut part = PartDescription {
         version: Some(version.to_string()),
-        variant: profile.kind().sentence_words(),
+        variant,
         byte_order: Some(Endian::Little.to_string()),
         written_by: release::indexed_writers(version.into()),
         read_by: release::indexed_readers(version.into()),

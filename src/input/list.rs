@@ -7,7 +7,8 @@ use super::source::Input;
 use crate::ascii::trim;
 use crate::bytes::without_byte_order_mark;
 use crate::compat::Compat;
-use crate::error::{Error, Result};
+use crate::compression::uncompressed_name;
+use crate::error::{Error, Result, StoredError};
 use crate::system::{Identity, home_of, identity, os_string};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -63,7 +64,8 @@ impl InputList {
     /// Creates an empty list that follows the rules of `compat`.
     ///
     /// In llvm-profdata mode, the files of a directory have the order of the file system, and pipes and devices in it
-    /// are skipped silently. In profbridge mode files are sorted, and explicitly named pipes and devices are read.
+    /// are skipped silently. In profbridge mode files are sorted, and explicitly named pipes and devices are read; in a
+    /// directory, pipes, devices and dangling links with the file extension of a profile fail as inputs.
     pub fn new(compat: Compat) -> Self {
         Self { compat, ..Self::default() }
     }
@@ -139,8 +141,16 @@ impl InputList {
             paths.sort_unstable();
         }
         for path in paths {
-            // Dangling links and files that were removed during the scan are not inputs.
-            let Ok(metadata) = fs::metadata(&path) else { continue };
+            let metadata = match fs::metadata(&path) {
+                Ok(metadata) => metadata,
+                Err(source) => {
+                    // Files that were removed during the scan are not inputs.
+                    if fs::symlink_metadata(&path).is_ok() {
+                        self.push_unreadable(path, weight, source);
+                    }
+                    continue;
+                }
+            };
             if self.skips(&path, &metadata) {
                 continue;
             }
@@ -159,9 +169,20 @@ impl InputList {
                         entered.pop();
                     }
                 }
+            } else {
+                self.push_unreadable(path, weight, io::Error::other("not a regular file"));
             }
         }
         Ok(())
+    }
+
+    /// Adds an entry of a directory that leads to no regular file as an input that fails, if its name is that of a
+    /// profile, so that its counts are not missed silently. A pipe is not opened, because that would wait for a writer.
+    fn push_unreadable(&mut self, path: PathBuf, weight: NonZeroU64, source: io::Error) {
+        if !self.compat.is_llvm() && has_profile_extension(&path) {
+            let error = StoredError::from(&Error::io("cannot open", source));
+            self.inputs.push(Input::unreadable(path, &error).weighted_by(weight));
+        }
     }
 
     /// Returns true if a file from a directory or a list is the output, and records it.
@@ -263,6 +284,28 @@ impl InputList {
     pub fn into_inputs(self) -> Vec<Input> {
         self.inputs
     }
+}
+
+/// Returns true if a name has the file extension of a profile, optionally followed by that of a compression.
+pub(crate) fn has_profile_extension(path: &Path) -> bool {
+    const EXTENSIONS: [&str; 14] = [
+        "profraw",
+        "profdata",
+        "proftext",
+        "memprofraw",
+        "memprofyaml",
+        "prof",
+        "afdo",
+        "iprof",
+        "jfr",
+        "collapsed",
+        "folded",
+        "pprof",
+        "pgo",
+        "gcda",
+    ];
+    let extension = uncompressed_name(path).and_then(|name| name.rsplit_once('.')).map(|(_, extension)| extension);
+    extension.is_some_and(|extension| EXTENSIONS.contains(&extension))
 }
 
 /// Parses the entries of a list file without accessing the file system. See [`InputList::push_list`].
@@ -384,6 +427,27 @@ mod tests {
             list.push(root.join("in")).unwrap();
             assert_eq!(list.inputs().len(), 4);
         }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn entries_named_like_profiles_that_lead_to_no_file_fail() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        for name in ["link.profraw", "link"] {
+            std::os::unix::fs::symlink("nowhere", root.join(name)).unwrap();
+        }
+        let _sockets = ["socket.profdata.gz", "socket"]
+            .map(|name| std::os::unix::net::UnixListener::bind(root.join(name)).unwrap());
+        let mut list = InputList::new(Compat::Profbridge);
+        list.push_weighted(root, NonZeroU64::new(5).unwrap()).unwrap();
+        assert_eq!(names(&list, root), [(5, "link.profraw".into()), (5, "socket.profdata.gz".into())]);
+        let failures: Vec<String> = list.inputs().iter().map(|input| input.look().unwrap_err().to_string()).collect();
+        assert!(failures[0].ends_with("link.profraw: cannot open: No such file or directory"), "{failures:?}");
+        assert!(failures[1].ends_with("socket.profdata.gz: cannot open: not a regular file"), "{failures:?}");
+        let mut list = InputList::new(Compat::Llvm22);
+        list.push(root).unwrap();
+        assert!(list.inputs().is_empty());
     }
 
     #[cfg(unix)]

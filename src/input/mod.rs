@@ -20,6 +20,7 @@ pub use crate::identify::{Family, Format, Identity, OtherFormat, detect};
 pub(crate) use buffer::ReadBuffer;
 pub use bytes::{Access, InputBytes};
 pub use list::InputList;
+pub(crate) use list::has_profile_extension;
 #[doc(hidden)]
 pub use list::parse_list;
 pub use source::{Input, InputProbe, WeightedInput, open};

@@ -185,10 +185,12 @@ const UNSUPPORTED: &str = "Profile encoding format unsupported for writing opera
 
 /// Returns what the output does not store, by kind and count.
 pub fn losses(profile: &SampleProfile, options: &WriteOptions) -> Vec<Loss> {
-    let mut counted = Counted::default();
+    let (mut counted, mut of_callees) = (Counted::default(), Counted::default());
     // If the profile cannot be written, its writer returns the error.
     let records = written(profile, options).unwrap_or_default();
     records.iter().for_each(|record| counted.add(record));
+    let callees = records.iter().flat_map(|record| &record.call_sites).map(|site| &site.callee);
+    callees.for_each(|callee| of_callees.add(callee));
     let dropped = (profile.functions.len() - records.len()) as u64;
     let kind = profile.kind();
     let hashes = profile.names.iter().filter(|name| matches!(name, FunctionName::Hash(_))).count() as u64;
@@ -198,12 +200,23 @@ pub fn losses(profile: &SampleProfile, options: &WriteOptions) -> Vec<Loss> {
     let text = encoding == Encoding::Text;
     let keeps_attributes = text || (ext && (kind.context_sensitive || kind.preinlined));
     let keeps_checksums = (text || ext) && kind.probe_based;
+    let ext_keeps_callees = rules.writes_nested_checksums() && !kind.context_sensitive;
+    let keeps_attributes_of_callees = text || ext_keeps_callees;
+    let keeps_checksums_of_callees = if text { rules.writes_nested_checksums() } else { ext_keeps_callees };
+    let lost_of = |keeps: [bool; 2], [all, of_callees]: [u64; 2]| match keeps {
+        [false, _] => all,
+        [true, false] => of_callees,
+        [true, true] => 0,
+    };
+    let attributes =
+        lost_of([keeps_attributes, keeps_attributes_of_callees], [counted.attributes, of_callees.attributes]);
+    let checksums = lost_of([keeps_checksums, keeps_checksums_of_callees], [counted.checksums, of_callees.checksums]);
     let keeps_vtables = rules.knows_vtables() && (text || (ext && options.vtables));
     let becomes_hashes = encoding == Encoding::CompactBinary || (ext && options.use_md5);
     let symbols = profile.symbols.as_ref().map_or(0, |symbols| symbols.len() as u64);
     let lost = [
-        (!keeps_attributes, LossKind::Attributes, counted.attributes),
-        (!keeps_checksums, LossKind::Checksums, counted.checksums),
+        (true, LossKind::Attributes, attributes),
+        (true, LossKind::Checksums, checksums),
         (!keeps_vtables, LossKind::VirtualTables, counted.vtables),
         (!ext, LossKind::Symbols, symbols),
         (becomes_hashes, LossKind::Names, strings),

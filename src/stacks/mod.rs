@@ -34,7 +34,7 @@ pub mod pprof;
 pub use draw::graph_of_outline;
 #[cfg(feature = "families")]
 pub use draw::report;
-pub(crate) use perf_script::are_branch_records;
+pub(crate) use perf_script::{are_branch_records, lacks_fields};
 
 use crate::bytes::{Confidence, Head};
 

@@ -65,6 +65,30 @@ fn begins_as_script(data: &[u8], or_record: bool) -> bool {
     false
 }
 
+/// Lines that are looked at for heads and addresses alone.
+const FEW_LINES: usize = 16;
+
+/// Returns true if a text is output of `perf script -F` that lacks fields of stacks: heads of samples alone, as with
+/// `comm,tid,sym`, or addresses alone, as with `comm,tid,ip`. Their numbers look like the counts of other texts.
+pub(crate) fn lacks_fields(data: &[u8]) -> bool {
+    let is_content = |line: &Line<'_>| !line.bytes.trim_ascii().is_empty() && !is_comment(line.bytes);
+    let few: Vec<_> =
+        lines(data).filter(is_content).take(FEW_LINES).map(|line| String::from_utf8_lossy(line.bytes)).collect();
+    few.iter().any(|line| is_lone_address(line)) || (!few.is_empty() && few.iter().all(|line| is_lone_head(line)))
+}
+
+/// Returns true for numbers such as thread and period, perhaps after a command, with the blank that perf prints after each
+/// field.
+fn is_lone_head(line: &str) -> bool {
+    let words: Vec<(usize, &str)> = words(line).collect();
+    line.ends_with(' ') && !line.contains(';') && thread_before(&words).is_some()
+}
+
+/// Returns true for the line of a frame that has an address and nothing else.
+fn is_lone_address(line: &str) -> bool {
+    line.strip_prefix('\t').is_some_and(|address| address.len() == ADDRESS_WIDTH && is_address(address.trim_start()))
+}
+
 /// Lines that are looked at for branch records.
 const BRANCH_LINES: usize = 50;
 

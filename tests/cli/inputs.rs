@@ -36,6 +36,32 @@ fn refused(code: i32, folder: &Folder, line: &str) -> String {
     finished.stderr
 }
 
+/// Their counts would be missed silently.
+#[cfg(unix)]
+#[test]
+fn dangling_links_named_like_profiles_are_bad_inputs() {
+    let folder = Folder::new();
+    fs::create_dir(folder.path("in")).unwrap();
+    fs::write(folder.path("in/a.proftext"), ":ir\nmain\n1\n1\n5\n").unwrap();
+    for name in ["b.profraw", ".#notes.txt"] {
+        std::os::unix::fs::symlink("nowhere", folder.path("in").join(name)).unwrap();
+    }
+    let words = "in/b.profraw: cannot open: No such file or directory";
+    for options in ["", "--strict"] {
+        let said = refused(1, &folder, &format!("merge in -o x.profdata {options}"));
+        assert!(said.contains(words) && !said.contains("notes"), "{said}");
+    }
+    let said = done(&folder, "merge in -o x.profdata --failure-mode=warn");
+    assert!(said.contains(&format!("warning: {words}")) && said.contains("skipped 1 unreadable"), "{said}");
+    let checked = run(&folder, "check in");
+    assert_eq!(checked.code, Some(1));
+    assert!(
+        String::from_utf8_lossy(&checked.stdout).contains("in/b.profraw: unknown: unreadable"),
+        "{}",
+        checked.stderr
+    );
+}
+
 #[test]
 fn merge_skips_other_files_in_directories() {
     for (family, contents, output) in FAMILIES {

@@ -135,6 +135,23 @@ fn tools_with_a_number_next_to_the_compiler_are_found() {
 }
 
 #[test]
+fn a_directory_with_numbered_compilers_has_its_newest() {
+    let folder = fake("exit 1");
+    fs::create_dir(folder.path("tools")).unwrap();
+    for release in ["9", "97", "98"] {
+        write_tool(&folder, &format!("tools/clang-{release}"), &format!("echo clang version {release}.0.0"));
+    }
+    let mut command = Command::new(env!("CARGO_BIN_EXE_profbridge"));
+    command.current_dir(folder.path("")).env("TMPDIR", folder.path("temporary"));
+    let line = ["interop", "--toolchain=./tools", "--kind=temporal", "--json"];
+    let finished = Finished::from(command.args(line).output().unwrap());
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    let document: Value = serde_json::from_slice(&finished.stdout).expect("it is JSON");
+    let compiler = document["toolchains"][0]["compiler"].as_str().unwrap_or_default();
+    assert!(compiler.ends_with("/tools/clang-98"), "{document}");
+}
+
+#[test]
 fn a_missing_llvm_profdata_is_the_reason_of_the_direct_half_alone() {
     let folder = with_program("echo other >profile.profraw");
     let text = fs::read_to_string(folder.path("clang")).unwrap();

@@ -41,6 +41,16 @@ fn every_command_has_a_page_with_the_usual_sections() {
 }
 
 #[test]
+fn pages_list_the_aliases_of_options() {
+    let (folder, _) = pages();
+    for (page, alias) in [("merge", "--filter"), ("show", "--filter"), ("generate", "--methods")] {
+        let page = std::fs::read_to_string(folder.path(&format!("profbridge-{page}.1"))).expect("the page is readable");
+        // roff writes a dash as `\-`.
+        assert!(page.replace('\\', "").contains(&format!("[alias: {alias}]")), "{page}");
+    }
+}
+
+#[test]
 fn manual_pages_pass_the_checker() {
     let (folder, names) = pages();
     let checked =

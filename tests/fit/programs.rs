@@ -236,6 +236,25 @@ fn damaged_programs_are_errors() {
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(text.starts_with("lto.o: LLVM bitcode\n"), "{text}");
     assert!(text.contains("link it, and pass the linked program: with -flto, object files are bitcode"), "{text}");
+    let member = |name: &str, bytes: &[u8]| {
+        [format!("{name:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`\n", 0, 0, 0, 644, bytes.len()).as_bytes(), bytes].concat()
+    };
+    let bitcode = member("lto.o/", b"BC\xc0\xde\x35\x14\0\0");
+    folder.write("lto.a", [b"!<arch>\n", bitcode.as_slice()].concat());
+    let advice = "link it, and pass the linked program: with -flto, object files are bitcode";
+    for (command, words) in
+        [("doctor", format!("\nAdvice\n  - {advice}\n")), ("info", format!("  hint          {advice}\n"))]
+    {
+        let output = folder.run(&format!("profbridge {command} lto.a"));
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(text.starts_with("lto.a: archive of 1 LLVM bitcode file\n"), "{text}");
+        assert!(text.ends_with(&words) && !text.contains("instrumented"), "{text}");
+    }
+    let object = std::fs::read(testdata("correlate/clang-22-binary.binary")).expect("the program is there");
+    folder.write("mixed.a", [b"!<arch>\n", bitcode.as_slice(), member("a.o/", &object).as_slice()].concat());
+    let output = folder.run("profbridge doctor mixed.a");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(text.contains("\n  LLVM bitcode  1\n") && text.contains(&format!("- {advice}\n")), "{text}");
     folder.write("cut.elf", b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x02\0\x3e\0");
     let output = folder.try_run("profbridge doctor cut.elf");
     assert_eq!(output.status.code(), Some(1));

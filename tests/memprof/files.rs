@@ -238,12 +238,28 @@ fn a_program_that_does_not_fit_is_refused_with_the_reason() {
     assert_eq!(hint, "link the program with -Wl,--build-id, and profile it again");
     let (message, _) = failure(vec![file(plain, "nothing")]);
     assert!(message.contains("cannot open: No such file"), "{message}");
+    let (message, hint) = failure(vec![file(other, "binary"), file(other, "binary")]);
+    assert!(message.ends_with("no given program has a build id of the profile"), "{message}");
+    assert!(hint.starts_with("pass a program with one of the build ids ") && !hint.contains("link"), "{hint}");
+    let (message, hint) = failure(vec![file(other, "binary"), without_build_id(plain, folder.path())]);
+    assert!(message.contains("a build id of the profile; without a build id: "), "{message}");
+    assert!(message.ends_with("/anonymous") && !message.contains("no-pie"), "{message}");
+    assert!(hint.ends_with("; link programs without one with -Wl,--build-id, and profile them again"), "{hint}");
     // Of several programs, the matching one is used.
     let mut options = options(plain, 22, None);
     let programs = vec![file(other, "binary"), file(plain, "binary")];
     options.read.programs = Arc::new(Programs::new(programs, &Limits::default()));
     let golden = std::fs::read(file(plain, "v3.profdata")).unwrap();
     assert!(merged(&[file(plain, "memprofraw")], &options) == golden);
+}
+
+#[test]
+fn info_of_a_memory_profile_names_no_instrumentation() {
+    for name in ["clang-19-plain.v3.profdata", "clang-22-plain.v4.profdata"] {
+        let bytes = std::fs::read(folder().join(name)).unwrap();
+        let description = families::describe(&bytes, &Limits::default());
+        assert_eq!(description.parts[0].variant, ["memory profile"], "{name}");
+    }
 }
 
 #[test]

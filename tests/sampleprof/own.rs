@@ -74,6 +74,18 @@ fn losses_are_named_and_strict_rejects_them() {
     assert!(!workspace.path("strict.afdo").exists());
     let back = workspace.run("profbridge convert hashed.afdo --to text -o -");
     assert!(text(&back.stderr).contains("3 hashes of names, which are written as digits"), "{back:?}");
+    // LLVM 13 stores no checksums of inlined callees.
+    workspace.write(
+        "inlined.prof",
+        "main:900:10\n 1: 100\n 3: bar:800\n  1: 800\n  !CFGChecksum: 8\n !CFGChecksum: 7\nfoo:5:5\n 1: 5\n !CFGChecksum: 9\n",
+    );
+    for format in ["text", "extbinary"] {
+        let line = format!("profbridge convert inlined.prof --sample-format {format} -o x.afdo --force");
+        let made = workspace.run(&format!("{line} --for llvm-13"));
+        assert!(text(&made.stderr).contains("dropped 1 checksum"), "{format}: {made:?}");
+        assert!(!workspace.attempt(&format!("{line} --for llvm-13 --strict")).status.success(), "{format}");
+        workspace.run(&format!("{line} --for llvm-14 --strict"));
+    }
     let contexts = workspace.attempt("profbridge convert contexts.prof --sample-format=binary -o x.afdo");
     assert!(text(&contexts.stderr).contains("hint: write an extensible binary or text, or make the layout flat"));
 }
@@ -176,6 +188,10 @@ fn thin_profiles_fail_the_density_threshold() {
     let thin = workspace.attempt("profbridge check --min-density 50 thin.prof");
     assert_eq!(thin.status.code(), Some(3));
     assert!(text(&thin.stdout).contains("the density is 10.0 samples per line location, below 50"), "{thin:?}");
+    assert!(text(&thin.stdout).starts_with("thin.prof: sample-text: usable, but fails the check\n"), "{thin:?}");
+    let quiet = workspace.attempt("profbridge check -q --min-density 50 thin.prof");
+    let reason = "error: thin.prof: sample.low-density: the density is 10.0";
+    assert!(text(&quiet.stderr).starts_with(reason), "{quiet:?}");
     let other = workspace.attempt("profbridge check --min-density 1 app.c");
     assert_ne!(other.status.code(), Some(0));
     let info = workspace.run("profbridge info thin.prof");

@@ -9,7 +9,7 @@ use crate::plural::number_of;
 use clap::Args;
 use profbridge::families::{self, CheckFinding, FileCheck};
 use profbridge::input::{Input, InputList};
-use profbridge::iprof::{Level, Version};
+use profbridge::iprof::{Level, Verdict, Version};
 use profbridge::{Compat, Error, Result};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -106,8 +106,7 @@ impl CheckArgs {
         if files.is_empty() {
             return Err(Error::nothing_found("there are no files in the directory"));
         }
-        let mut checks: Vec<FileCheck> =
-            files.iter().map(|path| families::check_file(Input::argument(path), &options)).collect();
+        let mut checks: Vec<FileCheck> = files.into_iter().map(|file| families::check_file(file, &options)).collect();
         families::find_outliers(&mut checks);
         checks.iter_mut().for_each(hints::word_check);
         if let Some(least) = self.min_density {
@@ -149,15 +148,15 @@ impl CheckArgs {
     }
 
     /// Returns the files, including those in directories.
-    fn files(&self) -> Result<Vec<PathBuf>> {
+    fn files(&self) -> Result<Vec<Input>> {
         let mut files = Vec::new();
         for path in &self.files {
             if path.is_dir() {
                 let mut below = InputList::new(Compat::Profbridge);
                 below.push(path)?;
-                files.extend(below.into_inputs().into_iter().map(|input| input.path));
+                files.extend(below.into_inputs());
             } else {
-                files.push(path.clone());
+                files.push(Input::argument(path));
             }
         }
         Ok(files)
@@ -167,14 +166,25 @@ impl CheckArgs {
 /// Returns the heading of a file with its verdict.
 fn head(check: &FileCheck) -> String {
     let version = check.version.as_deref().map(|version| format!(" {version}")).unwrap_or_default();
-    format!("{}: {}{version}: {}", check.path, check.format, check.verdict)
+    let failed = if fails_though_usable(check) { ", but fails the check" } else { "" };
+    format!("{}: {}{version}: {}{failed}", check.path, check.format, check.verdict)
+}
+
+/// Returns true if the errors are not damage, which has another verdict: a minimum was not reached.
+fn fails_though_usable(check: &FileCheck) -> bool {
+    check.verdict == Verdict::Usable.name() && check.count(Level::Error) > 0
 }
 
 /// Returns the reason why a check fails, in one line.
 fn reason(failing: &[&FileCheck]) -> String {
     let describe = |check: &FileCheck| {
-        let is_warning = |finding: &&CheckFinding| finding.level == Level::Warning.name();
-        match check.findings.iter().find(is_warning).filter(|_| !check.failed && check.count(Level::Error) == 0) {
+        let level = match check.count(Level::Error) {
+            _ if check.failed => None,
+            0 => Some(Level::Warning),
+            _ => Some(Level::Error).filter(|_| fails_though_usable(check)),
+        };
+        let is_cause = |finding: &&CheckFinding| level.is_some_and(|level| finding.level == level.name());
+        match check.findings.iter().find(is_cause) {
             Some(finding) => format!("{}: {}: {}", check.path, finding.code, finding.message),
             None => head(check),
         }

@@ -110,10 +110,16 @@ fn page(mut command: Command, see_also: &[String]) -> io::Result<Vec<u8>> {
     let command = command
         .override_usage(usage.trim_start_matches("Usage:").trim().to_string())
         .long_about(description.join("\n\n"))
-        // An empty line is an error in a page.
-        .mut_args(|argument| match argument.get_long_help().map(|help| help.to_string().replace("\n\n", "\n")) {
-            Some(help) => argument.long_help(help),
-            None => argument,
+        .mut_args(|argument| {
+            // An empty line is an error in a page.
+            let help = argument.get_long_help().map(|help| help.to_string().replace("\n\n", "\n"));
+            // clap_mangen leaves out aliases; these are the words of the help.
+            let alias = argument.get_visible_aliases().unwrap_or_default().join(", --");
+            match help.or_else(|| argument.get_help().map(ToString::to_string)) {
+                Some(help) if !alias.is_empty() => argument.long_help(format!("{help} [alias: --{alias}]")),
+                Some(help) => argument.long_help(help),
+                None => argument,
+            }
         });
     let title = page_name(&command).to_uppercase();
     let (has_options, has_commands) = (command.get_arguments().next().is_some(), command.has_subcommands());

@@ -115,11 +115,10 @@ impl Programs {
         if opened.len() == 1 {
             return Ok(opened.clone());
         }
-        let has_id = |program: &&Arc<Program>| {
-            let file = objects::parse(&program.bytes).ok();
-            let id = file.and_then(|file| objects::build_id(&file));
-            id.is_some_and(|id| raw.build_ids().contains(&id.as_slice()))
-        };
+        let build_id =
+            |program: &Program| objects::parse(&program.bytes).ok().and_then(|file| objects::build_id(&file));
+        let has_id =
+            |program: &&Arc<Program>| build_id(program).is_some_and(|id| raw.build_ids().contains(&id.as_slice()));
         let found: Vec<Arc<Program>> = opened.iter().filter(has_id).map(Arc::clone).collect();
         if found.is_empty() && raw.build_ids().is_empty() {
             let none = "the profile has no build ids, which choose one of several programs";
@@ -127,7 +126,15 @@ impl Programs {
         }
         if found.is_empty() {
             let none = "no given program has a build id of the profile";
-            return Err(unable(none).with_hint(build_ids().join(", ")));
+            let pass = format!("pass a program with one of the build ids {}", build_ids().join(", "));
+            let anonymous = opened.iter().filter(|program| build_id(program).is_none());
+            let anonymous: Vec<String> = anonymous.map(|program| program.path.display().to_string()).collect();
+            return Err(match anonymous.as_slice() {
+                [] => unable(none).with_hint(pass),
+                _ => unable(format!("{none}; without a build id: {}", anonymous.join(", "))).with_hint(format!(
+                    "{pass}; link programs without one with -Wl,--build-id, and profile them again"
+                )),
+            });
         }
         Ok(found)
     }

@@ -77,6 +77,9 @@ pub fn text_evidence(head: &Head<'_>) -> Option<Confidence> {
     if script::is_script(head.bytes()) || script::has_branch_records(head.bytes()) {
         return Some(Confidence::Certain);
     }
+    if script::lacks_fields(head.bytes()) {
+        return None;
+    }
     let lines = head.lines().map(<[u8]>::trim_ascii).filter(|line| !line.is_empty() && !is_comment(line));
     let few: Vec<(bool, bool)> = lines
         .take(FEW_LINES)

@@ -118,10 +118,12 @@ fn compiler_at(path: &Path) -> Result<PathBuf> {
     })
 }
 
+/// Returns the tool of a directory: the one without a number, otherwise the newest.
 fn tool_in(folder: &Path, tool: Tool) -> Option<PathBuf> {
     let bin = [folder.to_path_buf(), folder.join("bin")];
     let name = format!("{}{}", tool.name(), env::consts::EXE_SUFFIX);
-    bin.into_iter().map(|folder| folder.join(&name)).find(|path| is_program(path))
+    let plain = bin.iter().map(|folder| folder.join(&name)).find(|path| is_program(path));
+    plain.or_else(|| bin.iter().find_map(|folder| search::tools_in(folder, &[tool]).pop()))
 }
 
 /// Returns the directories that `LLVM_16_BIN` and similar variables name.

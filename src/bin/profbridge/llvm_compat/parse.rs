@@ -9,6 +9,7 @@ use super::options::{Action, COMMANDS, Command, OptionSpec, OptionValue, TOP, fi
 use super::parsed::{Parsed, Program};
 use super::values::{boolean, float, signed, unsigned};
 use super::{response, suggest};
+use profbridge::instr::Release;
 use std::ffi::OsString;
 use std::io::{self, Write};
 
@@ -181,11 +182,12 @@ impl Parser<'_> {
                 }
             }
             (OptionValue::Action(action), None) => return Ok(Some(action)),
-            (OptionValue::Member(_), None) => self.parsed.values.push((target.name, Vec::new())),
-            (OptionValue::Switch, value) => self.keep(target.name, &target.takes, value.unwrap_or_default())?,
-            (_, Some(value)) => self.keep(target.name, &target.takes, value)?,
+            (OptionValue::Member(_) | OptionValue::Switch, value) => {
+                self.keep_own(target, value.unwrap_or_default())?
+            }
+            (_, Some(value)) => self.keep_own(target, value)?,
             (_, None) => match self.take_next() {
-                Some(value) => self.keep(target.name, &target.takes, &value)?,
+                Some(value) => self.keep_own(target, &value)?,
                 None => self.fault(option.name, "requires a value!")?,
             },
         }
@@ -215,6 +217,22 @@ impl Parser<'_> {
         let value = self.arguments.get(self.next)?.as_encoded_bytes().to_vec();
         self.next += 1;
         Some(value)
+    }
+
+    /// Stores a value of an option that is not of the libraries. llvm-profdata of LLVM 14 and earlier rejects an option
+    /// that it already has, unless it is a list.
+    fn keep_own(&mut self, option: &'static OptionSpec, value: &[u8]) -> io::Result<()> {
+        let command = self.parsed.command;
+        let is_same = |name: &str| {
+            let is_group = matches!(option.takes, OptionValue::Member(_));
+            name == option.name || (is_group && command.find(name).is_some_and(|other| other.takes == option.takes))
+        };
+        let is_list = option.takes == OptionValue::UnsignedList || option.name == "weighted-input";
+        let is_strict = self.program.release <= Release(14) && COMMANDS.iter().any(|one| one.name == command.name);
+        if is_strict && !is_list && self.parsed.values.iter().any(|(name, _)| is_same(name)) {
+            return self.fault(option.name, "may only occur zero or one times!");
+        }
+        self.keep(option.name, &option.takes, value)
     }
 
     /// Stores a value if it is valid for this option.

@@ -166,7 +166,7 @@ pub(super) enum FailureModeArg {
     Any,
     /// If all inputs are unreadable
     All,
-    /// Never, except for missing files
+    /// If the result would be empty
     Warn,
 }
 

@@ -1,13 +1,12 @@
 use super::*;
-use profbridge::instr::Release;
 
 /// Parses words. Returns the outcome, standard output and standard error.
 fn run(words: &[&str]) -> (Outcome, String, String) {
-    let program = Program {
-        path: b"/usr/bin/llvm-profdata".to_vec(),
-        name: b"llvm-profdata".to_vec(),
-        release: Release::DEFAULT,
-    };
+    run_for(Release::DEFAULT, words)
+}
+
+fn run_for(release: Release, words: &[&str]) -> (Outcome, String, String) {
+    let program = Program { path: b"/usr/bin/llvm-profdata".to_vec(), name: b"llvm-profdata".to_vec(), release };
     let (mut out, mut faults) = (Vec::new(), Vec::new());
     let arguments = words.iter().map(OsString::from).collect();
     let outcome = parse(&program, arguments, &mut out, &mut faults).unwrap();
@@ -51,6 +50,34 @@ fn the_last_of_several_flags_wins() {
     let parsed = parsed(&["merge", "--text", "--binary", "--sparse", "--sparse=false"]);
     assert_eq!(parsed.last_of(&["text", "binary"]), Some("binary"));
     assert!(!parsed.is_on("sparse"));
+}
+
+/// llvm-profdata-13 and -14 reject a repeated option, -15 takes the last one.
+#[test]
+fn llvm_14_and_earlier_reject_repeated_options() {
+    let cases: [(&[&str], &str); 6] = [
+        (&["merge", "-text", "-binary"], "--binary"),
+        (&["merge", "-text", "-text"], "--text"),
+        (&["merge", "-extbinary", "-text"], "--text"),
+        (&["merge", "-sample", "-text", "-instr"], "--instr"),
+        (&["merge", "-j", "1", "--num-threads=2"], "--num-threads"),
+        (&["show", "-counts", "a", "--counts=false"], "--counts"),
+    ];
+    for (words, option) in cases {
+        for release in [13, 14].map(Release) {
+            let (outcome, _, faults) = run_for(release, words);
+            assert!(matches!(outcome, Outcome::Failed), "{words:?}");
+            assert_eq!(faults, format!("llvm-profdata: for the {option} option: may only occur zero or one times!\n"));
+        }
+        assert!(matches!(run_for(Release(15), words).0, Outcome::Run(_)), "{words:?}");
+    }
+    let lists: [&[&str]; 2] = [
+        &["merge", "--weighted-input=1,a", "--weighted-input=1,a", "-sample", "-text"],
+        &["show", "--detailed-summary-cutoffs=1", "--detailed-summary-cutoffs=2", "a"],
+    ];
+    for words in lists {
+        assert!(matches!(run_for(Release(14), words).0, Outcome::Run(_)), "{words:?}");
+    }
 }
 
 #[test]
