@@ -103,6 +103,7 @@ fn calls_from_libraries_are_those_of_llvm_profgen() {
         let recorded = record_chains(&folder, "prog", 5, 8);
         let options = format!("--perfscript={recorded} --binary=prog --format=text --ignore-stack-samples");
         assert_same(&folder, &options);
+        assert_same(&folder, &format!("--perfscript={recorded} --binary=prog --show-detailed-warning"));
         let (_, profile) = run(&folder, &[GENUINE], &options);
         let profile = String::from_utf8(profile.expect("it is written")).expect("it is text");
         callers += usize::from(profile.contains("unused_product:0:0"));

@@ -112,7 +112,7 @@ fn contexts(
 ) -> Result<(), Failure> {
     let contexts = context_options(parsed, program.rules().release());
     let counters = profgen::count_by_context(program, chains, &contexts, limits).map_err(without_path)?;
-    warnings::contexts(counters.findings());
+    warnings::contexts(counters.findings(), parsed.is_on("show-detailed-warning"));
     if parsed.is_on("skip-symbolization") {
         let text = profgen::write_raw_contexts(&counters, program, raw_base(parsed));
         return write(&output(parsed), &text);

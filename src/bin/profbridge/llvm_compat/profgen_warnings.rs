@@ -103,7 +103,11 @@ pub(super) fn samples(read: &ReadFindings, runs: Option<&RunFindings>, details: 
 }
 
 /// Prints what following call chains found.
-pub(super) fn contexts(found: &ContextFindings) {
+pub(super) fn contexts(found: &ContextFindings, shows_details: bool) {
+    if shows_details && found.cut > 0 {
+        // LLVM writes 1 for all addresses outside of the program.
+        messages::warning(None, "Profile context truncated due to missing probe for call instruction at 0x1");
+    }
     let truncated = "of profiled contexts are truncated due to missing probe for call instruction.";
     summary(found.cut, found.contexts, truncated);
     let unmatched = "of branches'source is a call instruction but doesn't match call frame stack, likely due to";
