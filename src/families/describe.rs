@@ -206,7 +206,7 @@ fn describe_sample(data: &[u8], limits: &Limits, part: &mut PartDescription, des
         );
     }
     let profile = profile.in_container_order(options.rules);
-    // That of the summary wraps, as in LLVM.
+    // The total of the summary wraps, as in LLVM.
     let total = sampleprof::total_count(&profile.functions.iter().collect::<Vec<_>>(), options.rules);
     part.fact("total count", total.to_string());
     part.fact("largest count", profile.compute_summary(options.rules).max.to_string());
