@@ -223,7 +223,7 @@ fn salvaging_alone_names_the_missing_option() {
     );
     let missing = folder.run(&["merge", "ok.proftext", "nosuch", "--failure-mode=warn", "-o", "z.proftext"]);
     check(&missing, 1, &["nosuch: cannot open"]);
-    check(&folder.run(&["merge", "--help"]), 0, &["warn: Never, except for missing files"]);
+    check(&folder.run(&["merge", "--help"]), 0, &["warn: If a file is missing, or the result would be empty"]);
 }
 
 #[test]

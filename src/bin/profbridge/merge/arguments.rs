@@ -166,7 +166,7 @@ pub(super) enum FailureModeArg {
     Any,
     /// If all inputs are unreadable
     All,
-    /// If the result would be empty
+    /// If a file is missing, or the result would be empty
     Warn,
 }
 
