@@ -192,7 +192,7 @@ impl fmt::Display for Hint {
             Self::NameLlvmRelease { newest } => {
                 return write!(
                     f,
-                    "use its LLVM release, or llvm-{newest} if that is newer: later releases read indexed and text profiles"
+                    "use its LLVM release; if that is newer than llvm-{newest}, use llvm-{newest}: later releases read its profiles"
                 );
             }
             Self::ChooseFamily => "choose the family of the output, or its file extension",

@@ -23,7 +23,7 @@ use crate::instr::partial::PartialMerge;
 use crate::instr::resolved_target::ResolvedTarget;
 use crate::instr::target::{Evidence, Target, TargetSource};
 use crate::iprof::{self, Finding};
-use crate::model::{LossKind, Losses, Profile, ProfileKind, Release};
+use crate::model::{LossKind, Losses, Profile, ProfileKind};
 use crate::sampleprof::{self, Encoding, Rules};
 use crate::stacks::pprof;
 use std::borrow::Borrow;
@@ -192,7 +192,9 @@ fn finish_instr(
     if part.is_some() {
         // The merge state has the whole memory profile.
         report.losses.clear();
-    } else if settings.form == OutputForm::Raw && target.target.release < FIRST_WITH_TRACES {
+    } else if settings.form == OutputForm::Raw
+        && !ProfileKind::known_by(target.target.release).contains(ProfileKind::TEMPORAL)
+    {
         drop_traces(&mut report);
     }
     let limits = options.read.limits;
@@ -200,9 +202,8 @@ fn finish_instr(
     Ok(Merged { target: Some(target), findings, ..Merged::new(profile, MergedInputs::default()) })
 }
 
-/// The first release that reads traces. Earlier ones read the same raw version, and would take time stamps for counters.
-const FIRST_WITH_TRACES: Release = Release(17);
-
+/// Drops traces for a raw profile. A release that does not know them can have the same raw version as one that does, and
+/// would take their time stamps for counters.
 fn drop_traces(report: &mut MergeReport) {
     let profile = &mut report.profile;
     let dropped = std::mem::take(&mut profile.temporal).traces.len();

@@ -448,7 +448,8 @@ mod tests {
     #[test]
     fn unknown_toolchains_get_an_error_and_a_hint() {
         let spellings = "write llvm-14, rustc-1.75, swift-5.9 or xcode-16.3";
-        let newer = "use its LLVM release, or llvm-23 if that is newer: later releases read indexed and text profiles";
+        let newer =
+            "use its LLVM release; if that is newer than llvm-23, use llvm-23: later releases read its profiles";
         let older = "choose a toolchain from the release table";
         let cases = [
             ("", "unknown toolchain \"\"", spellings),

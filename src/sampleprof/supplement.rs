@@ -15,6 +15,9 @@ const FILE_ENDS: [&str; 5] = [".cpp", "cc", ".c", ".hpp", ".h"];
 /// The largest counter becomes this multiple of the threshold.
 const FACTOR: u64 = 3;
 
+/// The release that introduced marks in the first counter, and supplements static and inlined functions.
+const FIRST_WITH_MARKS: Release = Release(16);
+
 /// Options of supplementing.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
@@ -56,7 +59,7 @@ pub fn supplement(
     summary: &Summary,
     options: &SupplementOptions,
 ) -> Result<(Vec<Vec<u8>>, u64)> {
-    let has_marks = options.release >= Release(16);
+    let has_marks = options.release >= FIRST_WITH_MARKS;
     let rules = if has_marks { SummaryRules::PseudoCounts } else { SummaryRules::BeforePseudoCounts };
     let mut builder = SummaryBuilder::new(rules);
     let mut candidates: HashMap<Vec<u8>, RecordId> = HashMap::new();
@@ -189,7 +192,7 @@ fn adjust(instr: &mut Profile, id: RecordId, cold: u64, target: (u64, u64), opti
     let (threshold, mark) = target;
     if max == 0 || zeros as f32 / counters.len() as f32 > options.zero_counter_threshold {
         // Since release 16, a mark in the first counter marks the function.
-        let marked = if options.release >= Release(16) { 1 } else { counters.len() };
+        let marked = if options.release >= FIRST_WITH_MARKS { 1 } else { counters.len() };
         counters.iter_mut().take(marked).for_each(|counter| *counter = mark);
         return 0;
     }
@@ -204,7 +207,7 @@ fn adjust(instr: &mut Profile, id: RecordId, cold: u64, target: (u64, u64), opti
         saturated += u64::from(product.is_none() || scaled > largest);
         scaled.min(largest)
     };
-    let largest = if options.release >= Release(16) { LARGEST_COUNT } else { u64::MAX };
+    let largest = if options.release >= FIRST_WITH_MARKS { LARGEST_COUNT } else { u64::MAX };
     counters.iter_mut().for_each(|counter| *counter = scale(*counter, largest));
     for kind in ValueKind::EACH {
         for value in instr.functions.sites_mut(id, kind).values_mut() {

@@ -58,8 +58,8 @@ pub(crate) fn hint_text(hint: &Hint) -> Cow<'static, str> {
         Hint::ListReleases => "run `profbridge info --versions` to list the known toolchains",
         Hint::NameLlvmRelease { newest } => {
             return Cow::Owned(format!(
-                "use --for llvm-N with its LLVM release, or --for llvm-{newest} if that is newer: later releases read indexed and text \
-                 profiles"
+                "use --for llvm-N with its LLVM release; if that is newer than llvm-{newest}, use --for llvm-{newest}: later releases \
+                 read its profiles"
             ));
         }
         Hint::ChooseFamily => "choose the output with --to llvm or --to iprof, or by its file extension",
