@@ -388,7 +388,10 @@ fn unknown_targets_are_errors_and_nothing_is_written() {
         (
             None,
             "--for llvm-99",
-            vec!["LLVM 99 is newer than LLVM 23, the newest known release", "if that is newer than llvm-23, use --for llvm-23"],
+            vec![
+                "LLVM 99 is newer than LLVM 23, the newest known release",
+                "if that is newer than llvm-23, use --for llvm-23",
+            ],
         ),
         (None, "--for rustc-1.103", vec!["rustc 1.103 is newer than rustc 1.102", "--for llvm-N"]),
         (None, "--for llvm16", vec!["unknown toolchain \"llvm16\"", "use llvm-16"]),
