@@ -103,9 +103,12 @@ fn check_kinds(input: &InstrInput, program: &Program) -> Result<()> {
 }
 
 fn nothing_in_common(profile: &Profile, program: &Program) -> Error {
+    let main = name_ref(MAIN);
+    let has_main = profile.functions.find(MAIN).is_some() && program.functions().iter().any(|own| own.name_ref == main);
     let detail = format!(
-        "none of the {} of the profile is among the {} of the new build",
+        "none of the {} of the profile{} is among the {} of the new build",
         number_of(profile.functions.len(), "function"),
+        if has_main { ", except main," } else { "" },
         program.functions().len()
     );
     Error::new(ErrorKind::UnableToCompare { detail }).with_hint(
@@ -499,15 +502,18 @@ fn sum_of(record: RecordView<'_>) -> u128 {
     record.counters.iter().map(u128::from).sum()
 }
 
-/// Returns true if the profile and the program have no function in common except `main`, which most programs have.
+/// The function that most programs have.
+const MAIN: &[u8] = b"main";
+
+/// Returns true if the profile and the program have no function in common except [`MAIN`], not even by another name.
 fn has_nothing_in_common(profile: &Profile, program: &Program, fit: &RecordsFit) -> bool {
     let has_only_main = program.functions().len() == 1;
-    let is_main = |function: FunctionId| profile.functions.name(function) == b"main" && !has_only_main;
+    let is_main = |function: FunctionId| profile.functions.name(function) == MAIN && !has_only_main;
     let mut others = fit.records.iter().filter(|row| row.class != Class::NotCompared && !is_main(row.function));
     let mut any = false;
     let common = others.any(|row| {
         any = true;
-        !matches!(row.class, Class::Gone | Class::Renamed)
+        row.class != Class::Gone
     });
     any && !common
 }

@@ -129,16 +129,16 @@ pub(crate) fn compare_methods(document: Document, program: JavaProgram) -> Resul
         };
         verdicts[method.index()] = Some(verdict);
     }
-    if verdicts.iter().flatten().all(|verdict| verdict.class == Class::Gone) {
+    let mut fit = MethodsFit { document, program, verdicts };
+    fit.find_successors(&seen);
+    if fit.verdicts.iter().flatten().all(|verdict| verdict.class == Class::Gone) {
         let detail = format!(
             "none of the {} of the profile is among the {} of the new build",
             number_of(seen.len(), "method"),
-            program.methods.len()
+            fit.program.methods.len()
         );
         return unable(detail, "pass the profiled program, with all of its jars in one directory".into());
     }
-    let mut fit = MethodsFit { document, program, verdicts };
-    fit.find_successors(&seen);
     Ok(fit)
 }
 

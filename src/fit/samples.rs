@@ -87,19 +87,19 @@ pub(crate) fn compare_samples(
         };
         verdicts.insert(*id, verdict);
     }
-    let is_main = |id: &NameId| profile.name(*id).hash() == FunctionName::Text(b"main").hash();
-    let mut others = verdicts.iter().filter(|(id, _)| !is_main(id)).peekable();
+    let mut fit = SamplesFit { profile, program, description, verdicts };
+    fit.guess_renamed(&seen);
+    let is_main = |id: &NameId| fit.profile.name(*id).hash() == FunctionName::Text(b"main").hash();
+    let mut others = fit.verdicts.iter().filter(|(id, _)| !is_main(id)).peekable();
     if others.peek().is_some() && others.all(|(_, verdict)| verdict.class == Class::Gone) {
         let detail = format!(
             "none of the {} of the profile is among the {} of the new build",
-            number_of(verdicts.len(), "function"),
-            program.functions.len()
+            number_of(fit.verdicts.len(), "function"),
+            fit.program.functions.len()
         );
         return Err(Error::new(ErrorKind::UnableToCompare { detail })
             .with_hint("pass the new build of the sampled program or library, before it is stripped"));
     }
-    let mut fit = SamplesFit { profile, program, description, verdicts };
-    fit.guess_renamed(&seen);
     Ok(fit)
 }
 

@@ -300,7 +300,7 @@ impl Skip {
                 }
             }
             b'"' => drop(scan.raw_string()?),
-            b'-' | b'0'..=b'9' => drop(scan.number()?),
+            b'-' | b'0'..=b'9' => self.numbers(scan)?,
             _ => scan.word()?,
         }
         let mut depth = self.open.len();
@@ -318,6 +318,24 @@ impl Skip {
         }
         self.open.truncate(depth);
         Ok(depth == 0)
+    }
+
+    /// Skips a number, and some of those that follow it in the same list without white space. Not all of them, because
+    /// the text of a token has to be in memory as a whole.
+    #[inline]
+    fn numbers(&self, scan: &mut Scan<'_>) -> Result<(), Stop> {
+        scan.number()?;
+        if self.open.last() == Some(&b']') {
+            for _ in 0..64 {
+                let text = scan.data[scan.pos..].strip_prefix(b",").unwrap_or_default();
+                let Some((_, rest)) = short_number(text).or_else(|| medium_number(text)) else { break };
+                if !matches!(rest.first(), Some(b',' | b']')) {
+                    break;
+                }
+                scan.pos = scan.data.len() - rest.len();
+            }
+        }
+        Ok(())
     }
 }
 
@@ -668,5 +686,29 @@ mod tests {
         let mut pretty = Vec::new();
         write_pretty(&mut pretty, &compact, 0);
         assert_eq!(String::from_utf8(pretty).unwrap(), "{\n  \"a b\\\" \": [\n    1,\n    2\n  ],\n  \"c\": {}\n}");
+    }
+
+    #[test]
+    fn lists_of_numbers_are_skipped_whatever_their_form() {
+        let long: Vec<String> = (0..300u64).map(|at| (at * at * at * 7919).to_string()).collect();
+        for list in [
+            long.join(","),
+            long.join(" , "),
+            "1,22,-3,4.5,66,7e8,0,123456789012345,1234567890123456,18446744073709551616,5".to_string(),
+        ] {
+            for text in [format!("[{list}],"), format!("{{\"a\":[[{list}],{list}],\"b\":7}},")] {
+                let skipped = Scan::new(text.as_bytes(), 0, 9).skip().unwrap();
+                assert_eq!(skipped, &text.as_bytes()[..text.len() - 1]);
+                for end in [text.len() - 2, text.len() / 2] {
+                    assert_eq!(Scan::new(&text.as_bytes()[..end], 0, 9).skip(), Err(Stop::End), "{text}");
+                }
+            }
+        }
+        for (wrong, at) in [("[1,02] ", 3), ("[1,2.] ", 5), ("[1,2,] ", 5), ("[1,2 3] ", 5), ("[1,2:3] ", 4)] {
+            assert!(
+                matches!(Scan::new(wrong.as_bytes(), 0, 9).skip(), Err(Stop::Syntax(found, _)) if found == at),
+                "{wrong}"
+            );
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Tests of files that `fit` cannot use: messages, and no crash.
 
-use crate::support::{Folder, available, testdata};
+use crate::support::{Folder, available, lost, testdata};
 
 /// A section of the small ELF files below.
 pub(crate) struct Part<'a> {
@@ -107,8 +107,21 @@ fn programs_without_instrumentation_are_refused_with_advice() {
 fn another_program_has_nothing_in_common() {
     let data = [record("main", 10, 1), record("other", 20, 2)].concat();
     let program = elf(&[part("__llvm_prf_data", data), part("__llvm_prf_names", names("main other"))]);
-    refusal(&program, "none of the 2 functions of the profile is among the 2 of the new build");
+    refusal(&program, "none of the 2 functions of the profile, except main, is among the 2 of the new build");
     refusal(&program, "hint: pass the program or library that has");
+}
+
+#[test]
+fn a_program_with_only_renamed_functions_is_compared() {
+    let folder = Folder::new();
+    folder.write("p.proftext", ":ir\nmain\n10\n1\n5\n\n_ZN3old5worksEi\n20\n2\n7\n7\n\n");
+    let data = [record("main", 10, 1), record("_ZN3new5worksEi", 20, 2)].concat();
+    let names = names("main _ZN3new5worksEi");
+    folder.write("thing", elf(&[part("__llvm_prf_data", data), part("__llvm_prf_names", names)]));
+    let report = folder.fit("p.proftext --against thing --write-remapping names.txt");
+    assert_eq!(lost(&report, "renamed").len(), 1, "{report:#}");
+    let written = std::fs::read_to_string(folder.path("names.txt")).unwrap();
+    assert!(written.contains("_ZN3old5worksEi _ZN3new5worksEi\n"), "{written}");
 }
 
 #[test]

@@ -38,7 +38,7 @@ enum Reading {
 }
 
 /// The number of records that justify a second thread for a raw profile.
-pub(super) const MANY_RECORDS: usize = 20_000;
+pub(in crate::instr) const MANY_RECORDS: usize = 20_000;
 
 /// The memory of a single input that the merger can keep instead of copies of its counters.
 enum Keep {

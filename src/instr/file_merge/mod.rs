@@ -31,6 +31,8 @@ use state::{Sums, Worker};
 use std::collections::BTreeSet;
 use std::sync::PoisonError;
 
+pub(in crate::instr) use input_merge::MANY_RECORDS;
+pub(in crate::instr) use staged::read_ahead;
 pub(crate) use state::{FileMerge, MergedFiles};
 
 impl Merge for FileMerge<'_> {

@@ -261,7 +261,7 @@ impl ProfileReader for Staged<'_> {
 
 /// Reads records on this thread while another one uses them, or does both on this thread if no other is available.
 /// Counters can stay in `file`.
-pub(super) fn read_ahead<T: Send>(
+pub(in crate::instr) fn read_ahead<T: Send>(
     reader: &mut dyn ProfileReader,
     file: Option<&SharedBytes>,
     use_records: impl FnOnce(&mut dyn ProfileReader) -> T + Send,

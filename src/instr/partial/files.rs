@@ -9,10 +9,10 @@ use crate::family::Family;
 use crate::indexed::{self, IndexedReader};
 use crate::input::{self, Access, Format, WeightedInput};
 use crate::instr::encode::{OutputFormat, Saved, WriteOptions, write_with};
-use crate::instr::file_merge::{MergeOptions, MergeReport, RecordError};
+use crate::instr::file_merge::{MANY_RECORDS, MergeOptions, MergeReport, RecordError};
 use crate::instr::memory_profiles;
 use crate::instr::open::read_with;
-use crate::instr::partial::sums::counts_of;
+use crate::instr::partial::sums::{NextInput, counts_of};
 use crate::instr::partial::{PartialMerge, Replayed};
 use crate::instr::target::Evidence;
 use crate::instr::{InputOptions, MergeRules, SoftError, repeated_sizes};
@@ -23,9 +23,9 @@ use crate::model::{FunctionTable, Profile, ProfileKind, ProfileReader, RecordRef
 use crate::partial::{Duplicates, Frame, InputOrigin, InputState, PartialInput};
 use crate::raw::RawReader;
 use crate::text;
-use crate::threads;
+use crate::threads::{self, Task};
 use std::collections::BTreeSet;
-use std::num::NonZeroU64;
+use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::Path;
 
 /// Merges inputs, which can include partial merges, so that the merge can continue later. Faults of single inputs are
@@ -218,22 +218,28 @@ fn read_input(
         }
         return decode(&frame, no_sums, limits).map(Some);
     }
+    let is_alone = is_single && data.len() >= memory::LARGE;
     // The bytes of several inputs would take more memory than their sums.
-    if is_single && data.len() >= memory::LARGE {
+    if is_alone {
         sums.keep(data.clone());
     }
-    add_profile(sums, &data, about, input, options)?;
-    add_digest(sums, &data);
-    Ok(None)
+    let digest = || PartialInput::digest_of(&data);
+    // Several inputs are read in parallel anyway.
+    let threads = if is_alone { threads::wanted(options.threads) } else { NonZeroUsize::MIN };
+    std::thread::scope(|scope| {
+        let digest = if threads.get() > 1 { Task::start(scope, digest) } else { Task::Deferred(digest) };
+        add_profile(sums, &data, about, input, options, threads)?;
+        if let Some(last) = sums.inputs_mut().last_mut().filter(|last| can_count_twice(last)) {
+            last.digest = Some(digest.finish());
+        }
+        Ok(None)
+    })
 }
 
-/// Adds its digest to the last input, unless it has nothing that could count twice.
-fn add_digest(sums: &mut PartialMerge, data: &[u8]) {
+/// Returns true if an input has records or a memory profile.
+fn can_count_twice(input: &PartialInput) -> bool {
     let has_memory = |kind: u64| ProfileKind::from_bits(kind).contains(ProfileKind::MEMPROF);
-    let counts = |input: &PartialInput| input.records > 0 || input.kind.is_some_and(has_memory);
-    if let Some(last) = sums.inputs_mut().last_mut().filter(|last| counts(last)) {
-        last.digest = Some(PartialInput::digest_of(data));
-    }
+    input.records > 0 || input.kind.is_some_and(has_memory)
 }
 
 /// Reads the state of a partial merge of instrumentation profiles; `None` for other files.
@@ -297,21 +303,26 @@ fn add_profile(
     about: &mut PartialInput,
     input: &WeightedInput,
     options: &MergeOptions,
+    threads: NonZeroUsize,
 ) -> Result<()> {
     let mut adding = InputOptions::weighted(about.weight);
     adding.remapping = (!options.remapping.is_empty()).then_some(&options.remapping);
     adding.most_name_bytes = options.read.limits.name_bytes;
     adding.cancel = input.token();
-    let mut add = |reader: &mut dyn ProfileReader, origin| {
+    let mut add = |reader: &mut dyn ProfileReader, origin, next| {
         (about.origin, about.kind) = (Some(origin), Some(reader.kind().bits()));
+        sums.next = next;
         sums.add_reader(reader, about.clone(), &adding, &options.filter, options.salvage)
     };
     match input::detect(data) {
         Format::Raw { .. } => {
-            let mut reader = RawReader::new(data, options.read.raw())?;
+            let mut raw = options.read.raw();
+            raw.threads = Some(threads);
+            let mut reader = RawReader::new(data, raw)?;
             reader.names().stay();
-            let version = reader.profile().header().version().into();
-            add(&mut reader, InputOrigin::Raw(version))
+            let (version, records) = (reader.profile().header().version().into(), reader.profile().len());
+            let is_read_ahead = threads.get() > 1 && records >= MANY_RECORDS;
+            add(&mut reader, InputOrigin::Raw(version), NextInput { records, is_read_ahead })
         }
         _ if memory_profiles::is_memory_profile(data, options.read.compat) => {
             about.origin = Some(match version_of_raw_memory(data) {
@@ -331,7 +342,7 @@ fn add_profile(
                 Format::Indexed => InputOrigin::Indexed(version),
                 _ => InputOrigin::Text { has_colon_names: text::has_colon_names(data) },
             };
-            add(reader, origin)
+            add(reader, origin, NextInput::default())
         }),
     }
 }

@@ -3,7 +3,9 @@
 use crate::error::{Error, Result};
 use crate::instr::partial::runs;
 use crate::instr::partial::runs::SiteLog;
-use crate::instr::partial::sums::{Contribution, Extra, Group, MemoryInput, PartialMerge, Pool, Shape, Summed, Whole};
+use crate::instr::partial::sums::{
+    Contribution, Extra, Group, MemoryInput, NextInput, PartialMerge, Pool, Shape, Summed, Whole,
+};
 use crate::limits::Limits;
 use crate::memprof::ProfileOrder;
 use crate::model::symbols::name_refs;
@@ -261,6 +263,7 @@ impl PartialMerge {
             vtable_names,
             applied,
             no_sums,
+            next: NextInput::default(),
         };
         for _ in 0..whole.inputs.len() {
             let contribution = Contribution::decode(&whole, &mut from)?;

@@ -1,6 +1,7 @@
 //! The sums over a sequence of inputs.
 
 use crate::error::Result;
+use crate::instr::file_merge::read_ahead;
 use crate::instr::partial::runs::SiteLog;
 use crate::instr::{FunctionFilter, InputOptions, MergeRules, add_counters};
 use crate::limits::Limits;
@@ -81,6 +82,17 @@ pub struct PartialMerge {
     pub(super) applied: Vec<String>,
     /// The sums of a new group: none, with the file in which counters can stay.
     pub(super) no_sums: RecordStore,
+    /// What is known about the next input.
+    pub(super) next: NextInput,
+}
+
+/// What is known about an input before it is read.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct NextInput {
+    /// The number of its records, or 0.
+    pub(super) records: usize,
+    /// Whether another thread adds its records while they are read.
+    pub(super) is_read_ahead: bool,
 }
 
 impl PartialMerge {
@@ -101,6 +113,7 @@ impl PartialMerge {
             vtable_names: Pool::default(),
             applied: Vec::new(),
             no_sums: RecordStore::new(),
+            next: NextInput::default(),
         }
     }
 
@@ -173,10 +186,16 @@ impl PartialMerge {
         let mut one = Self::with_ceiling(self.max_count, self.limits);
         one.no_sums.clone_from(&self.no_sums);
         let mut group = Group { kind: reader.kind(), sums: self.no_sums.clone(), ..Group::default() };
+        let next = std::mem::take(&mut self.next);
+        one.names.reserve(next.records);
+        group.reserve(next.records);
         let mut contribution = one.contribution();
-        let read = one
-            .read_records(reader, &mut group, options, filter)
-            .and_then(|()| one.read_rest(reader, &mut contribution, options));
+        let mut read_records = |reader: &mut dyn ProfileReader| one.read_records(reader, &mut group, options, filter);
+        let read = match next.is_read_ahead {
+            true => read_ahead(reader, self.no_sums.file(), read_records),
+            false => read_records(reader),
+        };
+        let read = read.and_then(|()| one.read_rest(reader, &mut contribution, options));
         if read.is_err() && !salvage {
             return read;
         }
@@ -446,6 +465,14 @@ impl Group {
             Entry::Occupied(known) => *known.get(),
             Entry::Vacant(place) => *place.insert(new).get(),
         }
+    }
+
+    /// Reserves memory for the list of `records` more sums.
+    fn reserve(&mut self, records: usize) {
+        let Self { records: known, places, hasher, .. } = self;
+        places.reserve(records, |at| hasher.hash_one(known[*at as usize].key()));
+        known.reserve(records);
+        self.sums.reserve(records);
     }
 
     /// Lists all sums after they were read. Returns false if one occurs twice.
