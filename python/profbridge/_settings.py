@@ -81,7 +81,7 @@ class MergeSettings(TypedDict, total=False):
     profiled_binaries : path or list of paths
         Programs that wrote raw memory profiles.
     binary : path or list of paths
-        Programs of recordings of perf, used instead of the recorded paths.
+        Programs of recordings of perf, used instead of the recorded paths; also debug files of stripped programs.
     threads : int, optional
         Worker threads [default: one per processor]. The result is the same for any number.
     limits : dict of int, optional

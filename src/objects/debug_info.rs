@@ -89,11 +89,14 @@ pub(crate) struct ExecutableSegment {
     pub(crate) size: u64,
 }
 
+/// Returns true for an executable segment of an ELF file.
+pub(crate) fn is_executable(segment: &object::Segment<'_, '_>) -> bool {
+    matches!(segment.flags(), SegmentFlags::Elf { p_flags, .. } if p_flags.0 & object::elf::PF_X.0 != 0)
+}
+
 /// The executable segments of an ELF file, in its order.
 pub(crate) fn executable_segments(file: &object::File<'_>) -> Vec<ExecutableSegment> {
-    let is_executable =
-        |flags| matches!(flags, SegmentFlags::Elf { p_flags, .. } if p_flags.0 & object::elf::PF_X.0 != 0);
-    let segments = file.segments().filter(|segment| is_executable(segment.flags()));
+    let segments = file.segments().filter(is_executable);
     segments.map(|segment| ExecutableSegment { address: segment.address(), size: segment.size() }).collect()
 }
 

@@ -229,6 +229,10 @@ fn require_functions(program: &Program<'_>) -> Result<()> {
             "compile it with debug info, at least line tables, or give the file with its debug info as well",
         ));
     }
+    if program.has_no_code {
+        return Err(Error::nothing_found("the file has debug info, but no code")
+            .with_hint("give the program that ran, and this file as the file with its debug info"));
+    }
     if program.has_no_symbols {
         return Err(Error::nothing_found("the program has no symbol table").with_hint(
             "give the program before it was stripped, or the file with its symbols and debug info as well",

@@ -158,6 +158,8 @@ pub struct Program<'f> {
     symbols: Vec<(u64, u64)>,
     /// Whether no symbol marks where code starts. Then no code is decoded.
     pub(super) has_no_symbols: bool,
+    /// Whether the file is only the separate debug file of a program.
+    pub(super) has_no_code: bool,
     /// Why split debug info was not found.
     pub(super) missing_debug_info: Option<Error>,
     findings: LoadFindings,
@@ -245,6 +247,7 @@ impl<'f> Program<'f> {
             probe_sections,
             symbols: symbol_guids,
             has_no_symbols,
+            has_no_code: !file.sections().any(|section| is_code_in_file(&section)),
             missing_debug_info: subprograms.missing,
             findings,
         })
@@ -418,6 +421,11 @@ fn is_code(section: &object::Section<'_, '_>) -> bool {
     }
 }
 
+/// Returns true for sections of code that are in the file. Separate debug files have only their headers.
+fn is_code_in_file(section: &object::Section<'_, '_>) -> bool {
+    is_code(section) && section.kind() != SectionKind::UninitializedData
+}
+
 /// Returns true for sections of data that are in the file.
 fn is_data(section: &object::Section<'_, '_>) -> bool {
     let is_loaded = match section.flags() {
@@ -438,9 +446,8 @@ struct TextSymbols<'d> {
 
 impl<'d> TextSymbols<'d> {
     fn of(file: &File<'_>, table: &File<'d>) -> Self {
-        let has_code = |section: &object::Section<'_, '_>| {
-            is_code(section) && section.kind() != SectionKind::UninitializedData && section.name_bytes() != Ok(b".plt")
-        };
+        let has_code =
+            |section: &object::Section<'_, '_>| is_code_in_file(section) && section.name_bytes() != Ok(b".plt");
         let mut sections = sections_of_table(file, table);
         sections.retain(|_, index| file.section_by_index(*index).is_ok_and(|section| has_code(&section)));
         let mut symbols = Self { all: Vec::new(), of_section: HashMap::new() };

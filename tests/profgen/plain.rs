@@ -576,6 +576,13 @@ fn the_debug_file_of_a_stripped_program_has_its_symbols() {
         assert_eq!(read(&folder, "stripped.proftext"), read(&folder, "whole.proftext"), "{name}");
         let refused = folder.try_run(&format!("{convert} -o none.proftext"));
         assert!(errors(&refused).contains("or give the file with its debug info as well"), "{refused:?}");
+        // The debug file alone is not enough.
+        let refused = folder.try_run(&format!("profbridge convert perf.data --binary {name}.debug -o none.proftext"));
+        assert!(
+            errors(&refused)
+                .contains("error: busy.debug: the file has debug info, but no code".replace("busy", name).as_str()),
+            "{refused:?}"
+        );
         // Debug info without symbols is not enough.
         folder.run(&format!("objcopy --wildcard --strip-symbol=* {name}.debug {name}.nosymbols"));
         let refused = folder.try_run(&format!("{convert} --debug-binary {name}.nosymbols -o none.proftext"));

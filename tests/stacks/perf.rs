@@ -283,3 +283,47 @@ fn a_program_that_was_built_again_is_not_used() {
     assert!(!warnings.contains("build id"), "{warnings}");
     assert!(folder.read("b.collapsed").contains(";mix"));
 }
+
+#[test]
+fn a_stripped_program_has_the_functions_of_its_separate_debug_file() {
+    let folder = Folder::new("perf-stripped");
+    folder.write("spin.c", PROGRAM);
+    let at = &folder.0;
+    let build = ["-O1", "-g", "-Wl,--build-id", "-fno-omit-frame-pointer", "spin.c", "-o", "full"];
+    let record = ["record", "-q", "-F", "199", "-e", "cpu-clock", "-g", "-o", "perf.data", "./spin"];
+    if !runs("cc", &build, at)
+        || !runs("objcopy", &["--only-keep-debug", "full", "spin.debug"], at)
+        || !runs("strip", &["full", "-o", "spin"], at)
+        || !runs("perf", &record, at)
+    {
+        let _ = std::io::Write::write_all(&mut std::io::stderr(), b"SKIPPED: perf cannot record here\n");
+        return;
+    }
+    // perf may have stored a copy of the program.
+    let run = |command: &str| {
+        let mut program = Command::new(env!("CARGO_BIN_EXE_profbridge"));
+        let output = program.args(command.split(' ')).env("HOME", at).current_dir(at).output().unwrap();
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let path = std::fs::canonicalize(at.join("spin")).unwrap();
+    let warning = format!("{}: the functions of ", path.display());
+    let warnings = run("convert perf.data -o a.collapsed");
+    assert!(warnings.contains(&warning) && warnings.contains("are unknown: it has no symbol table"), "{warnings}");
+    assert!(!folder.read("a.collapsed").contains("mix"));
+    run("convert perf.data --binary full -o full.collapsed");
+    assert!(folder.read("full.collapsed").contains(";mix"));
+    for binaries in ["--binary spin.debug", "--binary spin --binary spin.debug", "--binary spin.debug --binary spin"] {
+        let warnings = run(&format!("convert perf.data {binaries} -o b.collapsed"));
+        assert!(!warnings.contains(&warning) && !warnings.contains("no samples of this program"), "{warnings}");
+        assert_eq!(folder.read("b.collapsed"), folder.read("full.collapsed"), "{binaries}");
+    }
+    // Its segments do not say where the program was mapped.
+    std::fs::rename(at.join("spin"), at.join("moved")).unwrap();
+    let warnings = run("convert perf.data --binary spin.debug -o c.collapsed");
+    assert!(warnings.contains("spin.debug has no code, and the program itself was not found: "), "{warnings}");
+    for command in ["convert perf.data --binary moved", "merge perf.data --binary moved"] {
+        let message = run(&format!("{command} --debug-binary spin.debug -o d.collapsed"));
+        assert!(message.contains("--debug-binary is for sample profiles"), "{message}");
+        assert!(message.contains("hint: for stacks, pass the debug file with --binary"), "{message}");
+    }
+}

@@ -38,7 +38,7 @@ pub(crate) fn run(arguments: &ConvertArgs) -> Result<ExitCode> {
 /// Converts according to the inputs and the output, and records the outcome.
 fn convert(arguments: &ConvertArgs, inputs: &[Input], document: &mut MergeDocument) -> Result<()> {
     let said = arguments.written.form(&arguments.output, &arguments.sample.forms())?;
-    let programs = recorded_programs(&arguments.written, &arguments.output, &arguments.sample, &arguments.stacks);
+    let programs = recorded_programs(&arguments.written, &arguments.output, &arguments.sample, &arguments.stacks)?;
     if !programs.is_empty() {
         return arguments.convert_recordings(inputs, programs, said.unwrap_or(OutputForm::SampleProf), document);
     }

@@ -33,7 +33,7 @@ use std::process::ExitCode;
 
 /// Merges the inputs, or watches a directory.
 pub(crate) fn run(mut arguments: MergeArgs) -> Result<ExitCode> {
-    let programs = recorded_programs(&arguments.written, &arguments.output, &arguments.sample, &arguments.stacks);
+    let programs = recorded_programs(&arguments.written, &arguments.output, &arguments.sample, &arguments.stacks)?;
     let watch = arguments.watch.take();
     if watch.is_some() && !programs.is_empty() {
         return Err(Error::usage("--watch is not for recordings")
@@ -76,7 +76,7 @@ fn merge_inputs(arguments: &MergeArgs, watched: Option<WatchJson>) -> Result<Exi
         true => require_same_program(&inputs, &crate::limits::read_options()),
         false => Ok(()),
     };
-    let programs = recorded_programs(&arguments.written, &arguments.output, &arguments.sample, &arguments.stacks);
+    let programs = recorded_programs(&arguments.written, &arguments.output, &arguments.sample, &arguments.stacks)?;
     let result = if programs.is_empty() {
         same.and_then(|()| request.plan(&inputs)).and_then(|plan| {
             let work = MergeWork { inputs: &inputs, found, form: plan.form(request.form) };

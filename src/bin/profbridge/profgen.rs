@@ -7,6 +7,7 @@ use crate::merge_report::Messages;
 use crate::outputs::OutputArgs;
 use crate::sample_files::SampleArgs;
 use crate::stacks::StackArgs;
+use crate::validate::refuse;
 use clap::Args;
 use profbridge::families::{MergeSettings, Merged, MergedRecordings, OutputForm, merge_recordings};
 use profbridge::input::{Family, Input};
@@ -29,19 +30,30 @@ pub(crate) struct ProfgenArgs {
     contexts: bool,
 }
 
+const FOR_SAMPLES: &str = "for sample profiles";
+
 /// The options for stacks that recordings of programs also have.
 pub(crate) const FOR_RECORDINGS: [&str; 2] = ["--binary", "--sample-type"];
 
 /// Returns the programs whose recordings become sample profiles. For other outputs, recordings are stacks.
+///
+/// # Errors
+///
+/// Usage for options of sample profiles if recordings are stacks.
 pub(crate) fn recorded_programs<'a>(
     written: &OutputArgs,
     output: &Path,
     sample: &SampleArgs,
     stacks: &'a StackArgs,
-) -> &'a [PathBuf] {
+) -> Result<&'a [PathBuf]> {
     let form = written.form(output, &sample.forms()).ok().flatten();
     let has_stacks = matches!(form, Some(OutputForm::Collapsed | OutputForm::Pprof | OutputForm::Iprof));
-    if has_stacks { &[] } else { stacks.programs() }
+    if !has_stacks {
+        return Ok(stacks.programs());
+    }
+    refuse(&["--debug-binary"], FOR_SAMPLES, "for stacks, pass the debug file with --binary")?;
+    refuse(&["--dwp", "--contexts"], FOR_SAMPLES, "omit it, or name the output .prof or .proftext")?;
+    Ok(&[])
 }
 
 /// A merge of recordings.

@@ -44,7 +44,7 @@ pub(crate) struct StackArgs {
     /// Treat the values of allocation and lock profiles as sample counts
     #[arg(long)]
     pub(crate) value: bool,
-    /// Program or library of a perf recording, used instead of the recorded path
+    /// Program or library of a perf recording, used instead of the recorded path; or the debug file of a stripped one
     #[arg(long, value_name = "PROGRAM")]
     binary: Vec<PathBuf>,
     /// Directory with the programs of a perf recording, such as a copy of another machine's files

@@ -71,6 +71,18 @@ impl Program {
         objects::build_id(&objects::parse(&self.bytes).ok()?)
     }
 
+    /// Returns false for a separate debug file: its segments have no content, and some tools give them other offsets.
+    pub(super) fn has_code(&self) -> bool {
+        let Ok(file) = objects::parse(&self.bytes) else { return false };
+        let mut code = file.segments().filter(objects::is_executable).peekable();
+        code.peek().is_none() || code.any(|segment| segment.file_range().1 != 0)
+    }
+
+    /// Returns true if there are symbols besides those of the dynamic linker.
+    pub(super) fn has_symbol_table(&self) -> bool {
+        objects::parse(&self.bytes).is_ok_and(|file| file.symbols().next().is_some())
+    }
+
     /// Returns the functions at file offsets, innermost first, and the reason why debug info was not used. Each offset
     /// has a flag: whether it is the last byte of a call, which may be the last instruction of its function.
     ///

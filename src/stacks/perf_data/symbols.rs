@@ -13,7 +13,7 @@ use crate::perf::Recording;
 use crate::perf::processes::{MappedFile, is_memory};
 use crate::stacks::collapsed::frames::Named;
 use crate::stacks::perf_script;
-use foldhash::{HashMap, HashSet};
+use foldhash::HashMap;
 use std::path::{Path, PathBuf};
 
 /// How recordings of perf are read.
@@ -30,6 +30,8 @@ pub struct PerfOptions {
 const UNKNOWN: &str = "[unknown]";
 /// Files that are named in warnings.
 const MOST_NAMED: usize = 10;
+/// The share of unknown samples from which a file that was read is named: one in so many.
+const LEAST_SHARE: u64 = 100;
 
 /// Makes the stacks of a table: one for each node of the samples. Returns also what is missing.
 ///
@@ -76,8 +78,17 @@ pub(super) fn resolve(
     Ok((stacks, warnings))
 }
 
-/// A file whose functions are unknown, and why.
-type Missing = (u32, String);
+/// A file with unknown functions.
+struct Missing {
+    /// The number of the file.
+    file: u32,
+    /// The places of these functions.
+    places: Vec<usize>,
+    /// Why they are unknown.
+    reason: String,
+    /// Whether the file was read. Most libraries have no symbols of their local functions, so few samples are no finding.
+    is_read: bool,
+}
 
 struct Resolver<'a> {
     recording: &'a Recording,
@@ -112,7 +123,8 @@ impl Resolver<'_> {
                 let kind = if file.is_kernel() { FrameKind::Kernel } else { FrameKind::Unknown };
                 let list = if file.is_kernel() { kernel.as_ref() } else { list.as_ref() };
                 if list.is_none() {
-                    self.missing.push((number as u32, "no list of its symbols was found".to_string()));
+                    let reason = "no list of its symbols was found".to_string();
+                    self.missing.push(Missing::not_read(number as u32, places, reason));
                 }
                 for at in places {
                     let name = list.and_then(|list| list.find(lookup(*at))).unwrap_or(UNKNOWN);
@@ -135,15 +147,14 @@ impl Resolver<'_> {
         collected: &Collected,
         frames: &mut [Vec<FrameId>],
     ) {
-        let program = match self.program(file) {
-            Ok(program) => program,
-            Err(reason) => return self.missing.push((number, reason)),
+        let (program, debug) = match self.program(file) {
+            Ok(found) => found,
+            Err(reason) => return self.missing.push(Missing::not_read(number, places, reason)),
         };
         let lookup = |at: usize| (lookup(at), collected.places()[at].is_return);
         let mut offsets: Vec<(u64, bool)> = places.iter().map(|at| lookup(*at)).collect();
         offsets.sort_unstable();
         offsets.dedup();
-        let debug = program.build_id().and_then(|id| debug_file(&id));
         match program.frames(&offsets, debug.as_ref(), self.limits) {
             Ok((found, fault)) => {
                 if let Some(fault) = fault {
@@ -154,8 +165,15 @@ impl Resolver<'_> {
                     let found = offsets.binary_search(&lookup(*at)).ok().and_then(|at| found.get(at));
                     frames[*at] = found.into_iter().flatten().rev().map(|frame| self.frame(frame)).collect();
                 }
+                let unknown: Vec<usize> = places.iter().copied().filter(|at| frames[*at].is_empty()).collect();
+                if !unknown.is_empty() {
+                    let has_table = program.has_symbol_table() || debug.is_some_and(|debug| debug.has_symbol_table());
+                    let reason = if has_table { "its symbol table lacks them" } else { "it has no symbol table" };
+                    let reason = reason.to_string();
+                    self.missing.push(Missing { file: number, places: unknown, reason, is_read: true });
+                }
             }
-            Err(error) => self.missing.push((number, error.to_string())),
+            Err(error) => self.missing.push(Missing::not_read(number, places, error.to_string())),
         }
     }
 
@@ -164,17 +182,37 @@ impl Resolver<'_> {
         &mut self,
         number: u32,
         _: &MappedFile,
-        _: &[usize],
+        places: &[usize],
         _: &dyn Fn(usize) -> u64,
         _: &Collected,
         _: &mut [Vec<FrameId>],
     ) {
-        self.missing.push((number, "this build does not read programs".to_string()));
+        self.missing.push(Missing::not_read(number, places, "this build does not read programs".to_string()));
     }
 
-    /// The program of a mapping: a given one, or the one at the recorded path.
+    /// The program of a mapping, a given one or the one at the recorded path, and the separate file with its symbols and
+    /// debug info.
     #[cfg(feature = "correlate")]
-    fn program(&mut self, file: &MappedFile) -> std::result::Result<Program, String> {
+    fn program(&mut self, file: &MappedFile) -> std::result::Result<(Program, Option<Program>), String> {
+        let mut given = Vec::new();
+        let found = self.find_program(file, &mut given);
+        // A separate debug file does not say where the program was mapped.
+        let Some(debug) = given.into_iter().next() else {
+            let program = found?;
+            let debug = program.build_id().and_then(|id| debug_file(&id));
+            return Ok((program, debug));
+        };
+        let path = debug.path.display().to_string();
+        let program =
+            found.map_err(|reason| format!("{path} has no code, and the program itself was not found: {reason}"))?;
+        let is_of_program = debug.build_id() == program.build_id();
+        Ok((program, is_of_program.then_some(debug)))
+    }
+
+    /// Finds the program of a mapping. Other given files of the same build are added to `further`.
+    #[cfg(feature = "correlate")]
+    fn find_program(&mut self, file: &MappedFile, further: &mut Vec<Program>) -> std::result::Result<Program, String> {
+        let mut given = None;
         let expected = self.build_id(file);
         let recorded = String::from_utf8_lossy(without_mark(&file.path)).into_owned();
         let name = Path::new(&recorded).file_name();
@@ -199,13 +237,19 @@ impl Resolver<'_> {
             match program {
                 Ok(program) if has_id(&program) || has_name && is_right(&program) => {
                     self.used.push(path.clone());
-                    return Ok(program);
+                    match given {
+                        None if program.has_code() => given = Some(program),
+                        _ => further.push(program),
+                    }
                 }
                 Ok(_) if has_name => self.used.push(path.clone()),
                 Ok(_) => {}
-                Err(reason) if has_name => return Err(format!("{}: {reason}", path.display())),
+                Err(reason) if has_name && given.is_none() => return Err(format!("{}: {reason}", path.display())),
                 Err(_) => {}
             }
+        }
+        if let Some(given) = given {
+            return Ok(given);
         }
         let path = match &self.options.symfs {
             Some(root) => root.join(recorded.trim_start_matches('/')),
@@ -306,35 +350,45 @@ fn cached_file(id: &[u8], names: &[&str]) -> Option<PathBuf> {
     names.iter().map(|name| folder.join(name)).find(|path| path.is_file())
 }
 
+impl Missing {
+    /// A file that could not be read.
+    fn not_read(file: u32, places: &[usize], reason: String) -> Self {
+        Self { file, places: places.to_vec(), reason, is_read: false }
+    }
+}
+
 /// Names what is missing once, with the number of samples.
 fn missing_warnings(collected: &Collected, recording: &Recording, missing: &[Missing]) -> Vec<Warning> {
     if missing.is_empty() {
         return Vec::new();
     }
-    let numbers: HashSet<u32> = missing.iter().map(|(number, _)| *number).collect();
-    let mut counts: HashMap<u32, u64> = HashMap::default();
+    let of_places: HashMap<usize, usize> = missing
+        .iter()
+        .enumerate()
+        .flat_map(|(number, of)| of.places.iter().map(move |place| (*place, number)))
+        .collect();
+    let mut counts = vec![0u64; missing.len()];
+    let mut all = 0u64;
     for sample in collected.samples() {
+        all = all.saturating_add(sample.count);
         let mut seen = Vec::new();
         let mut next = sample.stack;
         while let Some(node) = next.and_then(|at| collected.nodes().get(at as usize)) {
-            let place = collected.places().get(node.place as usize).and_then(|place| place.place);
-            if let Some(file) = place.map(|place| place.file).filter(|file| numbers.contains(file))
-                && !seen.contains(&file)
-            {
-                seen.push(file);
-                *counts.entry(file).or_default() += sample.count;
+            if let Some(number) = of_places.get(&(node.place as usize)).filter(|number| !seen.contains(*number)) {
+                seen.push(*number);
+                counts[*number] = counts[*number].saturating_add(sample.count);
             }
             next = node.parent;
         }
     }
-    let count = |number: &u32| counts.get(number).copied().unwrap_or(0);
-    let mut sorted: Vec<&Missing> = missing.iter().collect();
-    sorted.sort_by_key(|(number, _)| std::cmp::Reverse(count(number)));
-    let describe = |(number, reason): &&Missing| {
-        let file = collected.processes.files().get(*number as usize);
+    let is_named = |(of, count): &(&Missing, u64)| !of.is_read || *count >= all.div_ceil(LEAST_SHARE);
+    let mut sorted: Vec<(&Missing, u64)> = missing.iter().zip(counts).filter(is_named).collect();
+    sorted.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let describe = |(of, count): &(&Missing, u64)| {
+        let file = collected.processes.files().get(of.file as usize);
         let path = file.map(|file| display_path(file, recording)).unwrap_or_default();
-        let samples = number_of(count(number), "sample");
-        Warning::new(format!("{path}: the functions of {samples} are unknown: {reason}"))
+        let samples = number_of(*count, "sample");
+        Warning::new(format!("{path}: the functions of {samples} are unknown: {}", of.reason))
     };
     let mut warnings: Vec<Warning> = sorted.iter().take(MOST_NAMED).map(describe).collect();
     if let Some(more) = sorted.len().checked_sub(MOST_NAMED).filter(|more| *more > 0) {
