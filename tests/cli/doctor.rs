@@ -78,6 +78,17 @@ fn a_compiler_with_an_incompatible_llvm_profdata_is_named() {
     assert_eq!(advice(&found), ["dumps-are-refused"]);
     let message = found["advice"][0]["message"].as_str().expect("a text");
     assert!(message.contains("raw version 10") && message.contains("LLVM 16"), "{message}");
+    assert!(message.contains("mkdir -p bin; ln -s"), "{message}");
+    // The variable of cargo-llvm-cov does not help other callers, and only it is to be changed if it is wrong.
+    let program = env!("CARGO_BIN_EXE_profbridge");
+    assert_eq!(advice(&report(&folder, &[("LLVM_PROFDATA", program)])), ["dumps-are-refused"]);
+    let own = tools(&[("rustc", RUSTC)]);
+    symlink(program, own.path("llvm-profdata")).expect("linked");
+    let old = folder.path("llvm-profdata");
+    let found = report(&own, &[("LLVM_PROFDATA", old.to_str().expect("it is UTF-8"))]);
+    assert_eq!(advice(&found), ["dumps-are-refused"]);
+    let message = found["advice"][0]["message"].as_str().expect("a text");
+    assert!(message.ends_with("rejects; set LLVM_PROFDATA=\"$(command -v profbridge)\""), "{message}");
     // LLVM 16's tool reads LLVM 14's profiles.
     let folder = tools(&[("clang", CLANG_14), ("llvm-profdata", PROFDATA_16)]);
     assert_eq!(advice(&report(&folder, &[])), [""; 0]);
@@ -120,6 +131,9 @@ fn a_tool_that_fails_is_listed_with_the_reason() {
         let error = tool(&found, name)["error"].as_str().expect("a reason");
         assert!(error.contains(reason), "{name}: {error}");
     }
+    assert_eq!(advice(&found), ["tool-fails", "no-llvm-profdata"]);
+    let folder = tools(&[("clang", CLANG_19), ("llvm-profdata", "exit 3"), ("llvm-profdata-16", "exit 3")]);
+    assert_eq!(advice(&report(&folder, &[])), ["tool-fails"]);
 }
 
 /// Old releases accept `--version` only after a command, so `doctor` calls them again. It distinguishes a prefix of the

@@ -179,7 +179,8 @@ fn clients(tools: &[Tool], bundled: Option<&Path>) -> Vec<Client> {
 }
 
 impl Tool {
-    fn is_at(&self, path: &String) -> bool {
+    /// Returns true if this is one of its paths.
+    pub(super) fn is_at(&self, path: &String) -> bool {
         self.path == *path || self.also.contains(path)
     }
 }
