@@ -3,6 +3,15 @@
 use crate::error::{Error, Result};
 use crate::expressions::{self, Regex};
 
+/// Returns the name of a local function of IR profiles in the form of LLVM up to 17, `file:function`; `None` for a name
+/// without `;`, which the form of later releases has. It replaces the last `;`, because file names can have it, too.
+pub(crate) fn colon_form(name: &[u8]) -> Option<Vec<u8>> {
+    let at = memchr::memrchr(b';', name)?;
+    let mut form = name.to_vec();
+    form[at] = b':';
+    Some(form)
+}
+
 /// Demangles the name of a Rust or C++ function; `None` for other symbols, and without the feature `demangle`.
 ///
 /// ```

@@ -201,7 +201,7 @@ fn sum_of_counters(input: &Input, options: &MergeOptions) -> Result<u128> {
     let mut total = 0u128;
     let mut reader = CancellableReader::new(reader.as_mut(), input);
     while let Some(read) = reader.next_record()? {
-        if read.record.pseudo_count().is_none() && options.filter.keeps(options.remapping.apply(read.name)) {
+        if read.record.pseudo_count().is_none() && options.filter.keeps(options.remapping.apply_to_forms(read.name)) {
             total += read.record.counters.iter().map(u128::from).sum::<u128>();
         }
     }

@@ -6,12 +6,12 @@
 //! cleared. The new build has hashes of its own release.
 
 use super::program::Program;
-use crate::instr::cross_release::colon_form;
 use crate::instr::cross_release::names::{FIRST_THIRD_VERSION, FOURTH_MASK, FOURTH_VERSION, is_of_clang, is_small};
 use crate::model::symbols::NameRefMap;
 use crate::model::{
     FunctionTable, FunctionView, NameRef, Profile, RecordView, Release, SymbolTable, ValueKind, name_ref,
 };
+use crate::names::colon_form;
 use foldhash::HashSet as FastSet;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashSet};

@@ -9,13 +9,14 @@ use super::program::{Program, ProgramFunction};
 use super::report::{Class, FitReport, Head, ProgramClass, Pruned, ReleaseFinding, Releases, Row, summarize};
 use crate::digits::number_of;
 use crate::error::{Error, ErrorKind, Result};
+use crate::instr::cross_release::Finding;
 use crate::instr::cross_release::apply::require_comparable;
-use crate::instr::cross_release::{Finding, colon_form};
 use crate::model::symbols::NameRefMap;
 use crate::model::{
     FunctionId, FunctionRecord, FunctionView, NameRef, Profile, ProfileKind, RecordId, RecordView, Release,
     SymbolTable, ValueCount, ValueKind, ValueSites, name_ref,
 };
+use crate::names::colon_form;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// A profile as the new build's compiler reads it.

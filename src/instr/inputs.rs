@@ -22,6 +22,8 @@ pub struct InputOptions<'a> {
     pub weight: u64,
     /// Functions to rename. Default: none.
     pub remapping: Option<&'a Remapping>,
+    /// Whether a rule for a local function counts for both forms of its name. llvm-profdata knows one.
+    pub(crate) renames_both_forms: bool,
     /// The maximum length of a name in bytes. Default: that of [`Limits`].
     pub most_name_bytes: u64,
     /// Whether the memory profile is added. Default: `true`.
@@ -35,7 +37,15 @@ pub struct InputOptions<'a> {
 impl Default for InputOptions<'_> {
     fn default() -> Self {
         let most_name_bytes = Limits::default().name_bytes;
-        Self { weight: 1, remapping: None, most_name_bytes, takes_memprof: true, path: None, cancel: Cancel::default() }
+        Self {
+            weight: 1,
+            remapping: None,
+            renames_both_forms: false,
+            most_name_bytes,
+            takes_memprof: true,
+            path: None,
+            cancel: Cancel::default(),
+        }
     }
 }
 
@@ -57,7 +67,10 @@ impl InputOptions<'_> {
             return Err(Error::above_limit(Some("name-bytes"), "length of a name", found, limit));
         }
         let Some(remapping) = self.remapping else { return Ok(incoming) };
-        let renamed = remapping.apply(incoming.name);
+        let renamed = match self.renames_both_forms {
+            true => remapping.apply_to_forms(incoming.name),
+            false => remapping.apply(incoming.name),
+        };
         Ok(if renamed == incoming.name {
             incoming
         } else {

@@ -12,6 +12,7 @@ use super::posix;
 use crate::digits::number_of;
 use crate::error::{Error, Result};
 use crate::expressions::Regex;
+use crate::names::colon_form;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
@@ -137,8 +138,12 @@ fn compile(pattern: &str) -> Result<Regex> {
 pub struct Remapping {
     /// Whether it was parsed. llvm-profdata's remapping has effects without any rule, too.
     is_given: bool,
-    names: Arc<hashbrown::HashMap<Vec<u8>, Rule, foldhash::fast::RandomState>>,
+    names: Arc<Names<Rule>>,
+    /// The old names that have the form of LLVM 18 and later, by their earlier form.
+    later_forms: Arc<Names<Vec<u8>>>,
 }
+
+type Names<T> = hashbrown::HashMap<Vec<u8>, T, foldhash::fast::RandomState>;
 
 /// The rule for a name.
 #[derive(Debug, Default)]
@@ -158,7 +163,7 @@ impl Remapping {
     /// Usage with the line's number as its section, and a hint with the form
     /// that is expected.
     pub fn parse(text: &[u8]) -> Result<Self> {
-        let mut names = hashbrown::HashMap::<Vec<u8>, Rule, _>::default();
+        let (mut names, mut later_forms) = (Names::<Rule>::default(), Names::default());
         for (index, line) in text.split(|b| *b == b'\n').enumerate() {
             let line = line.strip_suffix(b"\r").unwrap_or(line);
             if line.is_empty() || line[0] == b'#' {
@@ -169,6 +174,9 @@ impl Remapping {
                 (Some(old), Some(new), None) if !old.is_empty() && !new.is_empty() => {
                     let rule = || Rule { new: Some(new.to_vec()), ..Rule::default() };
                     names.entry(old.to_vec()).or_insert_with(rule);
+                    if let Some(form) = colon_form(old) {
+                        later_forms.entry(form).or_insert_with(|| old.to_vec());
+                    }
                 }
                 _ => {
                     let error = Error::usage("unexpected line in remapping file");
@@ -180,7 +188,7 @@ impl Remapping {
         for target in targets {
             names.entry(target).or_default();
         }
-        Ok(Self { is_given: true, names: Arc::new(names) })
+        Ok(Self { is_given: true, names: Arc::new(names), later_forms: Arc::new(later_forms) })
     }
 
     /// The name that `name` gets; itself when it is not mentioned.
@@ -190,9 +198,23 @@ impl Remapping {
         rule.new.as_deref().unwrap_or(name)
     }
 
+    /// Like [`apply`](Self::apply), but the rule for a local function also counts for the form that its name has in
+    /// profiles of other releases, unless that form has its own rule.
+    pub(crate) fn apply_to_forms<'a>(&'a self, name: &'a [u8]) -> &'a [u8] {
+        let is_rule = |old: &[u8]| self.names.get(old).is_some_and(|rule| rule.new.is_some());
+        if is_rule(name) {
+            return self.apply(name);
+        }
+        let later = self.later_forms.get(name).cloned();
+        match later.or_else(|| colon_form(name)).filter(|form| is_rule(form)) {
+            Some(form) => self.names.get_key_value(&form).map_or(name, |(old, _)| self.apply(old)),
+            None => self.apply(name),
+        }
+    }
+
     /// Rejects a name of a partial merge that a rule would rename: functions are renamed when their profile is read.
     pub(crate) fn require_unchanged(&self, name: &[u8]) -> Result<()> {
-        match self.apply(name) == name {
+        match self.apply_to_forms(name) == name {
             true => Ok(()),
             false => {
                 let name = String::from_utf8_lossy(name);

@@ -57,6 +57,40 @@ fn a_local_function_has_the_sum_under_the_name_that_the_reader_computes() {
 }
 
 #[test]
+fn a_remapping_renames_both_forms_of_a_local_name() {
+    let folder = both_releases();
+    let merge = |program: &[&str], release: &[&str]| {
+        let inputs = ["merge", "old.proftext", "new.proftext", "--text", "-o", "x.proftext", "-r", "rules.txt"];
+        let finished = folder.run(&[program, &inputs, release].concat());
+        assert_done(&finished);
+        (counts(&folder, "x.proftext"), finished.stderr)
+    };
+    for (old, new, expected) in [
+        ("a.c;local", "b.c;local", [["b.c;local"; 2], ["b.c:local"; 2]]),
+        ("a.c:local", "b.c:local", [["b.c:local"; 2], ["b.c:local"; 2]]),
+        ("a.c;local", "global", [["global"; 2], ["global"; 2]]),
+    ] {
+        std::fs::write(folder.path("rules.txt"), format!("{old} {new}\n")).unwrap();
+        for (release, expected) in ["llvm-18", "llvm-17"].into_iter().zip(expected) {
+            let (found, messages) = merge(&[], &["--for", release]);
+            let found: Vec<_> = found.into_iter().filter(|(name, _)| name.ends_with("l")).collect();
+            assert_eq!(found, rows(&[(expected[0], 11)]), "{old} {new} {release}");
+            assert!(!messages.contains("match no name"), "{messages}");
+        }
+    }
+    // A rule for one form is preferred to that for the other, and a rule is used if either form is.
+    std::fs::write(folder.path("rules.txt"), "a.c;old one\na.c:new two\na.c;local three\na.c:local four\n").unwrap();
+    let (found, messages) = merge(&[], &["--for", "llvm-18"]);
+    assert_eq!(found, rows(&[("four", 5), ("main", 2), ("one", 7), ("three", 6), ("two", 8)]));
+    assert!(!messages.contains("rule"), "{messages}");
+    // As in llvm-profdata.
+    std::fs::write(folder.path("rules.txt"), "a.c;local b.c;local\n").unwrap();
+    let (found, _) = merge(&["llvm-profdata"], &[]);
+    let found: Vec<_> = found.into_iter().filter(|(name, _)| name.ends_with("local")).collect();
+    assert_eq!(found, rows(&[("a.c:local", 5), ("b.c;local", 6)]));
+}
+
+#[test]
 fn bitmaps_of_18_stay_in_the_version_of_18() {
     let folder = Folder::new();
     let (raw, expected) = (testdata("raw/clang-18-mcdc.profraw"), testdata("raw/clang-18-mcdc.profdata"));

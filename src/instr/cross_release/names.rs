@@ -13,18 +13,11 @@ use crate::model::{
     FunctionId, FunctionRecord, FunctionTable, FunctionView, NameRef, Profile, RecordId, RecordView, Release,
     ValueCount, ValueKind, ValueSites, name_ref,
 };
+use crate::names::colon_form;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// The first release that writes `file;function`.
 const SEMICOLONS_SINCE: Release = Release(18);
-
-/// Returns the name in the form of releases up to 17; `None` for a name without `;`.
-pub(crate) fn colon_form(name: &[u8]) -> Option<Vec<u8>> {
-    let at = memchr::memrchr(b';', name)?;
-    let mut form = name.to_vec();
-    form[at] = b':';
-    Some(form)
-}
 
 /// Returns true if some input may contain names in a form that the target does not use.
 pub(super) fn names_may_change(options: &CrossReleaseOptions) -> bool {

@@ -415,6 +415,7 @@ impl<'m, 't, 'l> InputMerge<'m, 't, 'l> {
 fn input_options<'a>(options: &'a MergeOptions, input: &'a Input) -> InputOptions<'a> {
     let mut adding = InputOptions::weighted(input.weight.get());
     adding.remapping = Some(&options.remapping).filter(|remapping| !remapping.is_empty());
+    adding.renames_both_forms = !options.read.compat.is_llvm();
     adding.most_name_bytes = options.read.limits.name_bytes;
     adding.path = Some(&input.path);
     adding.cancel = input.token();

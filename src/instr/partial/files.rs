@@ -307,6 +307,7 @@ fn add_profile(
 ) -> Result<()> {
     let mut adding = InputOptions::weighted(about.weight);
     adding.remapping = (!options.remapping.is_empty()).then_some(&options.remapping);
+    adding.renames_both_forms = true;
     adding.most_name_bytes = options.read.limits.name_bytes;
     adding.cancel = input.token();
     let mut add = |reader: &mut dyn ProfileReader, origin, next| {
