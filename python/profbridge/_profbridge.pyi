@@ -296,7 +296,7 @@ class Profile:
                 The name of the function or vtable that the value refers to; missing if it is unknown.
         """
     def records(self) -> list[Record]:
-        """All records, in order of first appearance of their functions.
+        """All records, in order of first appearance: that of the rows of `functions()`.
 
         Returns
         -------
@@ -653,7 +653,7 @@ class Iprof:
     FAMILY: ClassVar[str]
     @property
     def version(self) -> str:
-        """The version of the format, as written in the file."""
+        """The version of the format in which the profile is written: profiles of before 1.0 become 1.0.0."""
     @property
     def report(self) -> MergeReport:
         """The inputs with their outcomes, and the number of functions of the result; see :class:`profbridge.MergeReport`."""
@@ -702,6 +702,8 @@ class Iprof:
         """
     def summary(self, topn: int = 10) -> dict[str, Any]:
         """The statistics that `profbridge show --json` prints.
+
+        Those of the profile as it is written, so ``version`` is that of :attr:`Iprof.version`.
 
         Parameters
         ----------

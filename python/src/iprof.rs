@@ -142,7 +142,7 @@ impl Iprof {
     #[classattr]
     pub(crate) const FAMILY: &'static str = "iprof";
 
-    /// The version of the format, as written in the file.
+    /// The version of the format in which the profile is written: profiles of before 1.0 become 1.0.0.
     #[getter]
     fn version(&self) -> String {
         self.merged.document.version.to_string()
@@ -208,6 +208,8 @@ impl Iprof {
     }
 
     /// The statistics that `profbridge show --json` prints.
+    ///
+    /// Those of the profile as it is written, so ``version`` is that of :attr:`Iprof.version`.
     ///
     /// Parameters
     /// ----------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import lzma
 import os
 import pickle
@@ -62,6 +63,18 @@ class Reading(TestCase):
                     look_up(name)  # type: ignore[arg-type, operator]
         self.assertEqual((hot.entry_count, hot.pseudo_count), (None, "hot"))
         self.assertEqual([record.name for record in profile.records()], ["main", "f"])
+
+    def test_records_and_the_table_of_functions_have_one_order(self) -> None:
+        # An image of the dump has another record of an earlier function.
+        profile = profbridge.read(TESTDATA / "raw" / "clang-22-shared-library.profraw")
+        rows = [(row["name"], row["func_hash"]) for row in profile.functions()]
+        self.assertEqual([(record.name, record.func_hash) for record in profile.records()], rows)
+
+    def test_the_version_of_an_iprof_is_the_one_that_is_written(self) -> None:
+        for name, version in [("layout-2022", "1.0.0"), ("newer", "1.1.0")]:
+            profile = profbridge.read(TESTDATA / "iprof" / f"{name}.iprof")
+            self.assertEqual((profile.version, profile.summary()["version"]), (version, version))
+            self.assertEqual(json.loads(profile.to_bytes())["version"], version)
 
     def test_only_kinds_that_begin_with_the_entry_have_entry_counts(self) -> None:
         record = b"main\n7\n2\n25\n1\n"

@@ -9,18 +9,24 @@ use arrow_array::types::{UInt32Type, UInt64Type};
 use arrow_array::{ArrayRef, LargeListArray, RecordBatch, UInt64Array};
 use arrow_buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
-use profbridge::instr::{Counters, FunctionId, PseudoCount, RecordId, RecordView, ValueKind, name_ref};
+use profbridge::instr::{Counters, FunctionId, FunctionTable, PseudoCount, RecordId, RecordView, ValueKind, name_ref};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
+
+/// Returns the records in order of first appearance.
+pub(super) fn in_order(table: &FunctionTable) -> Vec<(FunctionId, RecordId)> {
+    let mut records: Vec<(FunctionId, RecordId)> = Vec::with_capacity(table.records_len());
+    records.extend(table.iter().flat_map(|function| function.record_ids().map(move |record| (function.id(), record))));
+    records.sort_unstable_by_key(|(_, record)| record.index());
+    records
+}
 
 /// Returns one row per record, in order of first appearance. Counters are not copied: there is one batch per block of
 /// memory.
 pub(crate) fn functions(merged: &Arc<Merged>) -> Result<Table, ArrowError> {
     let table = merged.functions();
-    let mut records: Vec<(FunctionId, RecordId)> = Vec::with_capacity(table.records_len());
-    records.extend(table.iter().flat_map(|function| function.record_ids().map(move |record| (function.id(), record))));
-    records.sort_unstable_by_key(|(_, record)| record.index());
+    let records = in_order(table);
     let mut columns = Columns::with_capacity(records.len());
     for (function, record) in &records {
         let view = table.function(*function);

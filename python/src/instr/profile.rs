@@ -192,15 +192,14 @@ impl Profile {
         detached::run(py, None, move |_| columns::value_sites(&merged))?.map_err(internal)
     }
 
-    /// All records, in order of first appearance of their functions.
+    /// All records, in order of first appearance: that of the rows of `functions()`.
     ///
     /// Returns
     /// -------
     /// list of Record
     fn records(&self) -> Vec<Record> {
-        let functions = self.merged.functions().iter();
-        let ids = functions.flat_map(|function| function.record_ids().map(move |record| (function.id(), record)));
-        ids.map(|(function, record)| self.record(function, record)).collect()
+        let records = columns::in_order(self.merged.functions()).into_iter();
+        records.map(|(function, record)| self.record(function, record)).collect()
     }
 
     /// The records of a function.
