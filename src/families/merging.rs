@@ -224,10 +224,14 @@ fn merge_memory(inputs: &[Input], settings: &MergeSettings, progress: OnProgress
 }
 
 fn merge_samples(inputs: &[Input], settings: &MergeSettings, progress: OnProgress<'_>) -> Result<Merged, MergeFailure> {
-    let default = || ResolvedTarget::requested(Target::default_release(TargetSource::Inputs), false);
-    let target = settings.target.clone().unwrap_or_else(default);
-    let rules = Rules::of(target.target.release);
     let mut options = settings.options.sample.clone();
+    // Partial merges have a target already.
+    let default = || match sampleprof::release_of_parts(inputs, &options.read.limits) {
+        Some(release) => Target::of_release(release, TargetSource::Inputs),
+        None => Target::default_release(TargetSource::Inputs),
+    };
+    let target = settings.target.clone().unwrap_or_else(|| ResolvedTarget::requested(default(), false));
+    let rules = Rules::of(target.target.release);
     options.read.rules = rules;
     let part = match &settings.partial {
         None => None,

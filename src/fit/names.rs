@@ -57,6 +57,24 @@ pub(super) fn canonical(function: &[u8]) -> Vec<u8> {
     }
 }
 
+/// Returns a name for comparisons: without the parts that change when a function moves, and without the hash of Rust's
+/// mangling, which changes with the version of the crate.
+fn comparable(function: &[u8]) -> Vec<u8> {
+    let mut name = canonical(function);
+    let hash = name.len().checked_sub(RUST_HASH.len() + 17).filter(|at| name[*at..].starts_with(RUST_HASH));
+    let is_hash = |at: &usize| {
+        let (digits, end) = name[at + RUST_HASH.len()..].split_at(16);
+        digits.iter().all(u8::is_ascii_hexdigit) && end == b"E"
+    };
+    if let Some(at) = hash.filter(is_hash) {
+        name.truncate(at);
+    }
+    name
+}
+
+/// The length and the first letter of the hash of 16 digits at the end of a name of Rust.
+const RUST_HASH: &[u8] = b"17h";
+
 /// Returns the similarity of two names, from 0 to 1: the share of pairs of adjacent characters that both have (the
 /// coefficient of Sørensen and Dice).
 pub(super) fn similarity(a: &[u8], b: &[u8]) -> f64 {
@@ -233,9 +251,9 @@ fn find_renamed(
         for (id, name, record) in old {
             let is_simple = record.counters.len() <= SIMPLE_COUNTERS;
             let least = if is_simple { LEAST_SIMILARITY_OF_SIMPLE } else { LEAST_SIMILARITY };
-            let function = canonical(split(name).function);
+            let function = comparable(split(name).function);
             for candidate in new {
-                let likeness = similarity(&function, &canonical(split(candidate.name).function));
+                let likeness = similarity(&function, &comparable(split(candidate.name).function));
                 let fits =
                     same_shape(*record, candidate) && equal(name, record.func_hash, candidate.function.func_hash);
                 if likeness >= least && fits {
@@ -312,6 +330,19 @@ mod tests {
             ("f.llvm.x", "f.llvm.x"),
         ] {
             assert_eq!(canonical(name.as_bytes()), expected.as_bytes());
+        }
+    }
+
+    #[test]
+    fn hashes_of_rust_do_not_count() {
+        for (name, expected) in [
+            ("_ZN3std2rt10lang_start17h0123456789abcdefE", "_ZN3std2rt10lang_start"),
+            ("_ZN1a1b17h0123456789abcdegE", "_ZN1a1b17h0123456789abcdegE"),
+            ("17h0123456789abcdefE", ""),
+            ("7h0123456789abcdefE", "7h0123456789abcdefE"),
+            ("_ZL3foov", "_Z3foov"),
+        ] {
+            assert_eq!(comparable(name.as_bytes()), expected.as_bytes());
         }
     }
 

@@ -3,6 +3,7 @@
 use super::contexts::{self, ContextCounters, ContextFindings, ContextOptions, count_by_context, make_context_profile};
 use super::counters::{Counters, RunFindings};
 use super::finish::{FinishOptions, finish};
+use super::functions::{Function, Functions};
 use super::line_profile::ProfileOptions;
 use super::plain::PlainFindings;
 use super::probe_profile::ProbeFindings;
@@ -430,11 +431,24 @@ fn without_samples(inputs: &[Input], program: &Program<'_>, limits: &Limits) -> 
     })
 }
 
-fn short_names(functions: String) -> String {
-    format!(
-        "debug info has no mangled name of {functions}, so LLVM does not find the samples (GCC does): build with -g2 or \
-         -fdebug-info-for-profiling of clang, or -C debuginfo=2 of rustc"
-    )
+/// Warns of functions without mangled names in debug info, by which compilers find samples.
+fn warn_of_short_names(functions: &Functions, starts: impl Iterator<Item = u64>, warnings: &mut Vec<String>) {
+    let short = functions.short_names(starts);
+    if !short.is_empty() {
+        warnings.push(format!(
+            "debug info has no mangled name of {}, so LLVM does not find the samples (GCC does): build with -g2 or \
+             -fdebug-info-for-profiling of clang, or -C debuginfo=2 of rustc",
+            number_of(short.len(), "function")
+        ));
+    }
+    let several: Vec<&Function> = short.into_iter().filter(|function| functions.is_several(function)).collect();
+    if let Some(first) = several.first() {
+        warnings.push(format!(
+            "debug info has one name for several functions, whose samples add up: {}, such as {}",
+            number_of(several.len(), "name"),
+            first.name.escape_ascii()
+        ));
+    }
 }
 
 fn warnings_of(report: &SampleReport, counters: &Counters, loaded: &Program<'_>) -> Vec<String> {
@@ -444,6 +458,10 @@ fn warnings_of(report: &SampleReport, counters: &Counters, loaded: &Program<'_>)
         let units = number_of(program.damaged_units, "unit");
         warnings.push(format!("{units} of debug info cannot be read as a whole, the first because of {damage}"));
     }
+    if !loaded.has_probes() {
+        let starts = counters.runs.keys().map(|(start, _)| *start);
+        warn_of_short_names(&loaded.functions, starts, &mut warnings);
+    }
     let mut say = |count: u64, text: &dyn Fn(String) -> String, what: &str| {
         if count != 0 {
             warnings.push(text(number_of(count, what)));
@@ -451,10 +469,6 @@ fn warnings_of(report: &SampleReport, counters: &Counters, loaded: &Program<'_>)
     };
     say(program.missing_units, &|units| format!("the split debug info of {units} was not found"), "unit");
     say(program.functions_without_entry, &|functions| format!("no symbol marks the entry of {functions}"), "function");
-    if !loaded.has_probes() {
-        let starts = counters.runs.keys().map(|(start, _)| *start);
-        say(loaded.functions.short_names(starts), &short_names, "function");
-    }
     say(read.bad_lines, &|lines| format!("{lines} of text could not be read as samples"), "line");
     say(read.incomplete_chains, &|samples| format!("left out {samples} without a whole call chain"), "sample");
     say(

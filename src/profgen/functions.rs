@@ -4,7 +4,7 @@ use super::names::{canonical, is_mangled, without_suffixes};
 use crate::objects::Subprogram;
 use foldhash::fast::RandomState;
 use hashbrown::{HashMap, HashSet};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// A function. Functions of one name are one function with the code of all.
@@ -35,13 +35,13 @@ pub(super) struct FunctionRange {
     is_entry: bool,
     /// Whether a symbol at the start has the name of the function.
     has_own_symbol: bool,
-    /// Whether a symbol at the start has a mangled name.
-    has_mangled_symbol: bool,
+    /// The first mangled name of a symbol at the start, without suffixes.
+    mangled_symbol: Option<Box<[u8]>>,
 }
 
 impl FunctionRange {
     fn new(start: u64, end: u64, function: usize) -> Self {
-        Self { start, end, function, is_entry: false, has_own_symbol: false, has_mangled_symbol: false }
+        Self { start, end, function, is_entry: false, has_own_symbol: false, mangled_symbol: None }
     }
 }
 
@@ -172,19 +172,29 @@ impl Functions {
         range.is_entry |= function.ranges.len() == 1 || *function.name == *canonical(name);
         if range.start == address {
             range.has_own_symbol |= *function.name == *name;
-            range.has_mangled_symbol |= is_mangled(name);
+            if range.mangled_symbol.is_none() && is_mangled(name) {
+                range.mangled_symbol = Some(without_suffixes(name).into());
+            }
         }
     }
 
-    /// Counts the functions in which code starts and that have a short name in debug info, without their classes and
+    /// Returns the functions in which code starts and that have a short name in debug info, without their classes and
     /// parameters, although their symbols have mangled names.
-    pub(super) fn short_names(&self, starts: impl Iterator<Item = u64>) -> u64 {
+    pub(super) fn short_names(&self, starts: impl Iterator<Item = u64>) -> Vec<&Function> {
         let is_short = |range: &&FunctionRange| {
-            range.has_mangled_symbol && !range.has_own_symbol && !is_mangled(&self.functions[range.function].name)
+            range.mangled_symbol.is_some() && !range.has_own_symbol && !is_mangled(&self.functions[range.function].name)
         };
-        let found: HashSet<usize, RandomState> =
+        let found: BTreeSet<usize> =
             starts.filter_map(|start| self.range_at(start)).filter(is_short).map(|range| range.function).collect();
-        found.len() as u64
+        found.into_iter().map(|at| &self.functions[at]).collect()
+    }
+
+    /// Returns true if symbols with different mangled names begin the parts of a function: it is several functions to
+    /// which debug info gives one name.
+    pub(super) fn is_several(&self, function: &Function) -> bool {
+        let starts = function.ranges.iter().filter_map(|(start, _)| self.range_at(*start));
+        let mut symbols = starts.filter_map(|range| range.mangled_symbol.as_ref());
+        symbols.next().is_some_and(|first| symbols.any(|symbol| symbol != first))
     }
 
     /// The name of the function that is entered at an address.
@@ -259,8 +269,23 @@ mod tests {
         ] {
             all.note_symbol(name.as_bytes(), address);
         }
-        assert_eq!(all.short_names([0x1000, 0x1008, 0x1010, 0x1020, 0x1030, 0x1040].into_iter()), 2);
-        assert_eq!(all.short_names([0x1010, 0x1020].into_iter()), 0);
+        let short = all.short_names([0x1000, 0x1008, 0x1010, 0x1020, 0x1030, 0x1040].into_iter());
+        assert_eq!(short.len(), 2);
+        assert!(!short.iter().any(|function| all.is_several(function)));
+        assert!(all.short_names([0x1010, 0x1020].into_iter()).is_empty());
+    }
+
+    #[test]
+    fn functions_with_one_name_in_debug_info_are_told_apart_by_their_symbols() {
+        let mut all =
+            functions(&[("run", &[(0x1000, 0x1010), (0x1010, 0x1020)]), ("f", &[(0x1020, 0x1030), (0x1030, 0x1040)])]);
+        for (name, address) in
+            [("_ZL1Arun", 0x1000), ("_ZL1Brun", 0x1010), ("_ZL1fi.part.0", 0x1020), ("_ZL1fi.cold", 0x1030)]
+        {
+            all.note_symbol(name.as_bytes(), address);
+        }
+        let several: Vec<bool> = all.iter().map(|function| all.is_several(function)).collect();
+        assert_eq!(several, [true, false]);
     }
 
     #[test]

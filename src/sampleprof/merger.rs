@@ -220,7 +220,10 @@ impl Merger {
     ///
     /// The errors of [`add`](Self::add).
     pub(super) fn begin(&mut self, stated: StatedKind) -> Result<()> {
+        // The sum of a partial profile and a whole one is whole.
+        let is_partial = stated.partial && (self.kind.partial || self.required.is_none());
         self.kind.learn(stated);
+        self.kind.partial = is_partial;
         self.check_kind()
     }
 

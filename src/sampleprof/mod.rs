@@ -75,6 +75,7 @@ pub use options::{
 };
 pub(crate) use partial_files::decode;
 pub(crate) use partial_files::encode_partial;
+pub(crate) use partial_files::release_of_parts;
 pub use partial_files::{finish_partial, merge_partially};
 
 #[cfg(feature = "correlate")]

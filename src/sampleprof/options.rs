@@ -245,7 +245,8 @@ pub struct WriteOptions {
     pub encoding: Encoding,
     /// The target release.
     pub rules: Rules,
-    /// Whether to state that the profile has only part of the program's functions (extensible binary).
+    /// Whether to state that the profile has only part of the program's functions (extensible binary). It is also stated
+    /// if all inputs state it, unless the output is [as LLVM's](Self::as_llvm).
     pub partial: bool,
     /// Whether to store MD5 hashes instead of names (extensible binary).
     pub use_md5: bool,
@@ -259,7 +260,7 @@ pub struct WriteOptions {
     pub version: u64,
     /// Whether to write what LLVM writes even if its readers misread or reject it. Text: a function that is inlined into
     /// one with a calling context is written in brackets, which become part of its name. Extensible binary: frames have
-    /// lines of 65536 and above.
+    /// lines of 65536 and above; a partial profile becomes a whole one.
     pub as_llvm: bool,
     /// The maximum size of the output in bytes: the coldest functions are dropped until it fits. 0 means no limit.
     pub size_limit: u64,

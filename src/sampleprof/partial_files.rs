@@ -12,6 +12,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::family::Family;
 use crate::input::{Access, Input};
 use crate::limits::Limits;
+use crate::model::Release;
 use crate::partial::{self, Duplicates, Frame, InputState, PartialInput};
 use std::num::NonZeroU64;
 
@@ -159,6 +160,17 @@ pub(super) fn has_partial(inputs: &[Input], limits: &Limits) -> Result<bool> {
         }
     }
     unknown.map_or(Ok(false), Err)
+}
+
+/// Returns the release that the first partial merge among the inputs targets.
+pub(crate) fn release_of_parts(inputs: &[Input], limits: &Limits) -> Option<Release> {
+    // Faults are reported when the input is merged.
+    inputs.iter().filter(|input| !input.is_pipe() && input.ends_as_part().unwrap_or(false)).find_map(|input| {
+        let bytes = input.bytes(Access::Read, limits).ok()?;
+        let frame = Frame::find(&bytes, limits).ok()??;
+        let has_sums = frame.family == Family::SampleProf && frame.origins != SAMPLES_OF_PROGRAM;
+        has_sums.then(|| PartialSamples::rules_of(&frame.state).ok()).flatten().map(|rules| rules.release())
+    })
 }
 
 /// Returns the sums of a partial merge; `None` for other files.

@@ -106,10 +106,11 @@ impl SampleProfile {
         Kind::of(self.stated)
     }
 
-    /// Returns the encoding that a release writes by default. A plain binary cannot store contexts and checksums.
+    /// Returns the encoding that a release writes by default. A plain binary cannot store contexts, checksums and some
+    /// properties.
     pub fn default_encoding(&self, rules: Rules) -> Encoding {
         let kind = self.kind();
-        let needs_sections = kind.context_sensitive || kind.probe_based;
+        let needs_sections = kind.context_sensitive || kind.probe_based || kind.flow_sensitive || kind.partial;
         if rules.writes_extensible_by_default() || needs_sections { Encoding::ExtBinary } else { Encoding::Binary }
     }
 

@@ -34,7 +34,9 @@ pub(crate) fn written<'p>(profile: &'p SampleProfile, options: &WriteOptions) ->
 
 /// Returns the bytes, and the records in them: the hottest ones that fit the size limit.
 fn fit<'p>(profile: &'p SampleProfile, options: &WriteOptions) -> Result<(Vec<u8>, Vec<&'p FunctionRecord>)> {
-    let kind = Kind { partial: options.partial, ..profile.kind() };
+    let kind = profile.kind();
+    // LLVM forgets it.
+    let kind = Kind { partial: options.partial || (kind.partial && !options.as_llvm), ..kind };
     check(kind, options)?;
     check_contexts(profile, kind, options)?;
     let mut records = order::written(profile, options.rules);
@@ -214,11 +216,13 @@ pub fn losses(profile: &SampleProfile, options: &WriteOptions) -> Vec<Loss> {
     let keeps_vtables = rules.knows_vtables() && (text || (ext && options.vtables));
     let becomes_hashes = encoding == Encoding::CompactBinary || (ext && options.use_md5);
     let symbols = profile.symbols.as_ref().map_or(0, |symbols| symbols.len() as u64);
+    let properties = u64::from(kind.flow_sensitive) + u64::from(kind.partial);
     let lost = [
         (true, LossKind::Attributes, attributes),
         (true, LossKind::Checksums, checksums),
         (!keeps_vtables, LossKind::VirtualTables, counted.vtables),
         (!ext, LossKind::Symbols, symbols),
+        (!ext, LossKind::KindBits, properties),
         (becomes_hashes, LossKind::Names, strings),
         (!ext && !becomes_hashes, LossKind::NameHashes, hashes),
         (true, LossKind::FunctionsBeyondSize, dropped),

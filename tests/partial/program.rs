@@ -827,3 +827,22 @@ fn a_part_of_unreadable_inputs_only_is_merged_like_others() {
         refused(folder, &["merge", "--failure-mode=warn", &bad_file, "-o", "none.out"]);
     }
 }
+
+#[test]
+fn the_last_merge_takes_the_target_from_partial_merges_of_sample_profiles() {
+    let folder = tempfile::tempdir().expect("there is room for files");
+    let folder = folder.path();
+    let input = testdata("sampleprof/plain.prof").display().to_string();
+    for number in ["1", "2"] {
+        let part = format!("part-{number}.afdo");
+        succeed(folder, &["merge", "--partial", "--allow-duplicates", &input, "--for", "llvm-13", "-o", &part]);
+    }
+    let parts = ["merge", "--allow-duplicates", "part-1.afdo", "part-2.afdo", "-o"];
+    succeed(folder, &[&parts[..], &["joined.afdo"]].concat());
+    succeed(folder, &["merge", "--allow-duplicates", &input, &input, "--for", "llvm-13", "-o", "once.afdo"]);
+    let read = |name: &str| std::fs::read(folder.join(name)).expect("it was written");
+    assert!(read("joined.afdo") == read("once.afdo"));
+    let output = profbridge(folder, &[&parts[..], &["x.afdo", "--for", "llvm-22"]].concat());
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && said.contains("targets LLVM 13, but the result targets LLVM 22"), "{said}");
+}

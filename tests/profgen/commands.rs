@@ -60,6 +60,31 @@ fn short_names_in_debug_info_are_announced() {
     }
 }
 
+/// GCC writes no mangled names of local functions to debug info.
+#[test]
+fn functions_with_one_name_in_debug_info_are_announced() {
+    const SOURCE: &str = "
+        static volatile int sink;
+        namespace {
+            struct A { __attribute__((noinline, noclone)) static void run(int x) { if (x % 7 == 3) sink += x; } };
+            struct B { __attribute__((noinline, noclone)) static void run(int x) { if (x % 5 == 3) sink -= x; } };
+        }
+        int main(int argc, char **) {
+            for (int i = 0; i < 3000; i++) A::run(i + argc);
+            B::run(argc);
+        }
+    ";
+    let Some(folder) = folder("one name of several functions", &["g++"]) else { return };
+    folder.write("runs.cpp", SOURCE);
+    folder.run("g++ -O2 -g runs.cpp -o prog");
+    record(&folder, "prog");
+    let said = errors(&folder.run("profbridge convert prog.txt --binary prog --to gcc -o out.afdo"));
+    assert!(
+        said.contains("debug info has one name for several functions, whose samples add up: 1 name, such as run"),
+        "{said}"
+    );
+}
+
 #[test]
 fn missing_split_debug_info_is_announced() {
     if !available("missing split debug info", &["clang-22"]) {

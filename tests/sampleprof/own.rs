@@ -1,6 +1,7 @@
 //! Tests of the commands in profbridge mode.
 
 use crate::tools::{Workspace, available};
+use profbridge::sampleprof::{self, ReadOptions, WriteOptions};
 
 const PLAIN: &str = "foo:300:10\n 1: 10\n 2: 20 bar:15 baz:5\n 3: bar:270\n  1: 100\n  2.1: 170\nbaz:50:5\n 1: 50\n";
 const CONTEXTS: &str =
@@ -88,6 +89,42 @@ fn losses_are_named_and_strict_rejects_them() {
     }
     let contexts = workspace.attempt("profbridge convert contexts.prof --sample-format=binary -o x.afdo");
     assert!(text(&contexts.stderr).contains("hint: write an extensible binary or text, or make the layout flat"));
+}
+
+/// Encodings without sections have no place for flags. By default, a profile with flags gets sections.
+#[test]
+fn flags_stay_or_are_losses() {
+    let workspace = workspace();
+    workspace.run("profbridge convert plain.prof --gen-partial-profile -o partial.afdo");
+    let mut profile = sampleprof::read(&workspace.bytes("partial.afdo"), &ReadOptions::default()).unwrap();
+    profile.stated.flow_sensitive = Some(true);
+    let mut options = WriteOptions::default();
+    options.partial = true;
+    std::fs::write(workspace.path("both.afdo"), sampleprof::write(&profile, &options).unwrap()).unwrap();
+    let kind = |file: &str| {
+        let shown = text(&workspace.run(&format!("profbridge info {file}")).stdout);
+        shown.lines().find_map(|line| Some(line.trim().strip_prefix("kind")?.trim().to_string()))
+    };
+    let both = Some("flow-sensitive discriminators, partial".to_string());
+    assert_eq!(kind("both.afdo"), both);
+    for target in ["llvm-13", "llvm-16", "llvm-22"] {
+        workspace.run(&format!("profbridge merge both.afdo --for {target} --strict -o same.afdo"));
+        assert_eq!(kind("same.afdo"), both, "{target}");
+    }
+    workspace.run("profbridge merge --partial both.afdo -o part.afdo");
+    workspace.run("profbridge merge part.afdo -o same.afdo");
+    assert_eq!(kind("same.afdo"), both);
+    // The sum of a partial profile and a whole one is whole.
+    for inputs in ["partial.afdo plain.prof", "plain.prof partial.afdo"] {
+        workspace.run(&format!("profbridge merge {inputs} --strict -o whole.afdo"));
+        assert_eq!(kind("whole.afdo"), None, "{inputs}");
+    }
+    for encoding in ["text", "binary", "gcc"] {
+        let line = format!("profbridge convert both.afdo --sample-format {encoding} -o lost.out");
+        let said = text(&workspace.run(&line).stderr);
+        assert!(said.contains("2 properties of the profile"), "{encoding}: {said}");
+        assert!(!workspace.attempt(&format!("{line} --strict")).status.success(), "{encoding}");
+    }
 }
 
 #[test]

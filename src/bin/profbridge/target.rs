@@ -24,9 +24,9 @@ pub(crate) fn choose<'i>(
     }
 }
 
-/// Returns the target of a sample profile: the default release if none is requested.
-pub(crate) fn of_samples(toolchain: Option<&str>) -> Result<Target> {
-    Ok(requested(toolchain, None)?.unwrap_or_else(|| Target::default_release(TargetSource::Inputs)))
+/// Returns the requested target of a sample profile.
+pub(crate) fn of_samples(toolchain: Option<&str>) -> Result<Option<ResolvedTarget>> {
+    Ok(requested(toolchain, None)?.map(|target| ResolvedTarget::requested(target, false)))
 }
 
 fn requested(toolchain: Option<&str>, format_version: Option<u32>) -> Result<Option<Target>> {

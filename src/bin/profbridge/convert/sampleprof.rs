@@ -17,7 +17,6 @@ use profbridge::Result;
 use profbridge::families::plan::MergePlan;
 use profbridge::families::{MergeSettings, OutputForm};
 use profbridge::input::{Family, Input};
-use profbridge::instr::resolved_target::ResolvedTarget;
 use std::path::PathBuf;
 
 impl ConvertArgs {
@@ -70,8 +69,7 @@ impl ConvertArgs {
 
     fn sample_settings(&self, form: OutputForm) -> Result<MergeSettings> {
         let mut settings = self.settings(form)?;
-        let target = target::of_samples(self.consumer.as_deref())?;
-        settings.target = Some(ResolvedTarget::requested(target, false));
+        settings.target = target::of_samples(self.consumer.as_deref())?;
         settings.options.sample = self.sample.merge_options()?;
         self.sample.set_write_options(&mut settings.write.sample);
         settings.write.sample_encoding = self.sample.encoding(self.written.sample_encoding(form));

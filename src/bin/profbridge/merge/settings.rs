@@ -18,7 +18,6 @@ use profbridge::families::plan::{MergePlan, StackOutput};
 use profbridge::families::{MergeSettings, Merged, MergedProfile, OutputForm};
 use profbridge::input::Family;
 use profbridge::instr::Remapping;
-use profbridge::instr::resolved_target::ResolvedTarget;
 use profbridge::sampleprof::{Encoding, FileMergeOptions, Filter};
 use profbridge::{Error, Result};
 use std::num::NonZeroUsize;
@@ -31,9 +30,7 @@ impl MergeArgs {
         (settings.strict, settings.hashes) = (self.strict, self.cross.hashes());
         settings.partial = self.partial.then(|| self.applied());
         settings.target = match plan.family() {
-            Some(Family::SampleProf) => {
-                Some(ResolvedTarget::requested(target::of_samples(self.consumer.as_deref())?, false))
-            }
+            Some(Family::SampleProf) => target::of_samples(self.consumer.as_deref())?,
             Some(Family::Iprof | Family::Stacks) => None,
             _ if form == OutputForm::MemProfYaml => None,
             _ => Some(self.target(work.inputs)?),

@@ -158,7 +158,8 @@ impl MergeArgs {
         options.merge.instr = self.merge_options(form)?;
         options.merge.instr.release = release;
         options.merge.sample = self.sample_options(&options.merge.instr.remapping)?;
-        options.merge.sample.read.rules = Rules::of(target::of_samples(self.consumer.as_deref())?.release);
+        let target = target::of_samples(self.consumer.as_deref())?;
+        options.merge.sample.read.rules = Rules::of(target.map_or(Release::DEFAULT, |target| target.target.release));
         options.merge.iprof.read = crate::limits::iprof_options();
         options.merge.iprof.llvm.allow_duplicates = self.allow_duplicates;
         options.merge.stacks.allow_duplicates = self.allow_duplicates;
