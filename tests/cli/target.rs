@@ -156,7 +156,7 @@ fn the_default_target_stores_all_of_a_profile() {
 fn raw_memory_profiles_are_for_the_oldest_release_that_reads_them() {
     let folder = Folder::new();
     for (compiler, release, version) in
-        [(16, "llvm-16", 9), (17, "llvm-17", 10), (18, "llvm-17", 10), (19, "llvm-19", 12), (22, "llvm-22", 13)]
+        [(16, "llvm-16", 9), (17, "llvm-17", 10), (18, "llvm-17", 10), (19, "llvm-20", 12), (22, "llvm-22", 13)]
     {
         let program = testdata(&format!("memprof/clang-{compiler}-plain.binary"));
         let line = format!("merge --json -o out --profiled-binary={}", program.display());

@@ -211,10 +211,15 @@ impl Evidence {
     /// Returns, for the newest version of each format, the first row in the release table that writes it, with a
     /// description.
     fn versions(&self) -> [Option<(usize, String)>; 4] {
-        let section = |version| place(|row| stores_memory(row, |versions| versions.contains(&version)));
+        let section = |version: u32| {
+            let writes = |row: &ReleaseRow| stores_memory(row, |versions| versions.contains(&version));
+            place(|row| writes(row) && all_read_section_of(row, writes))
+        };
         let raw_memory = |version| {
-            let reads = |row: &ReleaseRow| release::raw_memory_version(row.release()) >= Some(version);
-            place(|row| reads(row) && stores_memory(row, |_| true))
+            let version_of = |row: &ReleaseRow| release::raw_memory_version(row.release());
+            place(|row| {
+                version_of(row) >= Some(version) && all_read_section_of(row, |row| version_of(row) == Some(version))
+            })
         };
         [
             self.raw.map(|(_, raw)| (place(|row| row.raw_version >= raw), format!("raw version {raw}"))),
@@ -240,6 +245,14 @@ fn place(is_needed: impl Fn(&ReleaseRow) -> bool) -> usize {
 /// Returns true if a release stores memory profiles in indexed profiles, in matching versions.
 fn stores_memory(row: &ReleaseRow, is_needed: impl Fn(std::ops::RangeInclusive<u32>) -> bool) -> bool {
     memprof::indexed::written_versions(row.release()).is_some_and(is_needed)
+}
+
+/// Returns true if the releases that may have written an input read the section that the merge of a release writes by
+/// default. LLVM 20 and later do not read that of earlier releases, although they write the same raw profiles.
+fn all_read_section_of(row: &ReleaseRow, may_have_written: impl Fn(&ReleaseRow) -> bool) -> bool {
+    let Some(section) = memprof::indexed::default_version(row.release()) else { return false };
+    let mut rows = RELEASES.iter().filter(|row| may_have_written(row) && stores_memory(row, |_| true));
+    rows.all(|row| stores_memory(row, |versions| versions.contains(&section)))
 }
 
 /// Returns the word of a binary format that contains its version.

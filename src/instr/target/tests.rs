@@ -3,6 +3,8 @@
 use crate::compat::Compat;
 use crate::input::{Input, detect};
 use crate::instr::target::*;
+use crate::memprof::indexed::{default_version, written_versions};
+use crate::model::release::RELEASES;
 
 fn raw(version: u32) -> Vec<u8> {
     let mut head = b"\x81rforpl\xff".to_vec();
@@ -62,7 +64,7 @@ fn properties_need_the_release_that_writes_them() {
         (with(raw(10), 40), "llvm-19", "raw version 10"),
         (with(raw(99), 55), "llvm-22", "the default"),
         (raw_memory(1), "llvm-15", "raw memory profile version 1"),
-        (raw_memory(4), "llvm-19", "raw memory profile version 4"),
+        (raw_memory(4), "llvm-20", "raw memory profile version 4"),
         (raw_memory(9), "llvm-22", "the default"),
         (text(), "llvm-22", "the default"),
         (b"---\nHeapProfileRecords:\n".to_vec(), "llvm-22", "the default"),
@@ -92,11 +94,26 @@ fn a_word_keeps_all_evidence() {
 }
 
 #[test]
+fn all_compilers_that_write_a_raw_memory_profile_read_the_default_section() {
+    for row in RELEASES.iter().filter(|row| written_versions(row.release()).is_some()) {
+        let version = release::raw_memory_version(row.release()).unwrap();
+        let target = Target::of_inputs(&versions(&[raw_memory(version.into())]));
+        let written = default_version(target.release).unwrap();
+        assert!(
+            written_versions(row.release()).unwrap().contains(&written),
+            "{:?}: {version} {written}",
+            row.release()
+        );
+    }
+}
+
+#[test]
 fn the_section_of_a_memory_profile_is_evidence() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/memprof");
     for (file, section, toolchain) in [
         ("clang-22-plain.v4.profdata", 4, "llvm-22"),
-        ("clang-19-plain.v3.profdata", 3, "llvm-19"),
+        ("clang-19-plain.v1.profdata", 1, "llvm-19"),
+        ("clang-19-plain.v3.profdata", 3, "llvm-20"),
         ("clang-16-plain.v0.profdata", 0, "llvm-16"),
     ] {
         let evidence = Evidence::look([&Input::new(root.join(file))], Compat::Profbridge);
