@@ -51,6 +51,7 @@ mod stack_write;
 mod stacks;
 mod standard_output;
 mod target;
+mod this_program;
 mod toolchains;
 #[cfg(feature = "tracing-counters")]
 mod traces;
@@ -59,13 +60,14 @@ mod validate;
 use documents::Call;
 use profbridge::Error;
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Runs with the arguments of the process.
 #[cfg(not(feature = "tracing-counters"))]
 pub fn main() -> ExitCode {
     out_of_memory::exit_instead_of_abort();
-    run(std::env::args_os().collect())
+    run(std::env::args_os().collect(), None)
 }
 
 /// Runs as without the feature, then prints the measurements of merge threads.
@@ -73,14 +75,15 @@ pub fn main() -> ExitCode {
 pub fn main() -> ExitCode {
     out_of_memory::exit_instead_of_abort();
     let began = std::time::Instant::now();
-    let code = run(std::env::args_os().collect());
+    let code = run(std::env::args_os().collect(), None);
     traces::print(began.elapsed());
     code
 }
 
 /// Runs with the given arguments, of which the first is the name of the program. The Python package calls this
-/// function, because it cannot contain a program.
-pub fn run(mut arguments: Vec<OsString>) -> ExitCode {
+/// function with its interpreter, because it cannot contain a program.
+pub fn run(mut arguments: Vec<OsString>, interpreter: Option<PathBuf>) -> ExitCode {
+    interpreter.into_iter().for_each(this_program::set_interpreter);
     if let Some(program) = arguments.first().filter(|program| llvm_compat::is_wanted(program)) {
         let program = program.clone();
         return llvm_compat::run(&program, arguments.split_off(1));

@@ -3,6 +3,7 @@
 use super::probe;
 use super::search::{self, Found};
 use super::versions::{self, Kind};
+use crate::this_program;
 use profbridge::instr::release::{self, ReleaseRow};
 use profbridge::instr::target::ENVIRONMENT;
 use serde::Serialize;
@@ -93,7 +94,7 @@ impl Tool {
             tool: found.kind,
             path: words(&found.path),
             also: found.also.iter().map(words).collect(),
-            is_profbridge: this_program().is_some_and(|program| program == found.file),
+            is_profbridge: this_program::file().is_some_and(|program| program == found.file),
             version: None,
             llvm: None,
             raw_version: None,
@@ -188,10 +189,6 @@ impl Tool {
 /// Returns the last row of the release table with this major version.
 pub(crate) fn row_of(llvm: u32) -> Option<&'static ReleaseRow> {
     release::parse(&format!("llvm-{llvm}")).ok()
-}
-
-pub(crate) fn this_program() -> Option<PathBuf> {
-    std::env::current_exe().and_then(|path| path.canonicalize()).ok()
 }
 
 pub(super) fn words(path: impl AsRef<Path>) -> String {

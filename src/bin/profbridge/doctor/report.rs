@@ -4,6 +4,7 @@ use super::advice::{self, Advice};
 use super::machine::{self, Machine, Tool};
 use super::program;
 use super::versions::Kind;
+use crate::this_program;
 use profbridge::Result;
 use profbridge::instr::release::RELEASES;
 use serde::Serialize;
@@ -58,11 +59,7 @@ impl Report {
 impl Program {
     fn this() -> Self {
         let newest = RELEASES.iter().map(|row| row.major).max().unwrap_or(0);
-        Self {
-            path: machine::this_program().map(machine::words),
-            version: env!("CARGO_PKG_VERSION"),
-            newest_llvm: newest,
-        }
+        Self { path: this_program::file().map(machine::words), version: env!("CARGO_PKG_VERSION"), newest_llvm: newest }
     }
 }
 

@@ -1,9 +1,10 @@
 //! The toolchains that are compared, found like those of `doctor`.
 
 use super::kind::{Kind, Language};
-use crate::doctor::machine::{bundled_with_rustc, row_of, this_program, version_of};
+use crate::doctor::machine::{bundled_with_rustc, row_of, version_of};
 use crate::doctor::search::{self, Found};
 use crate::doctor::versions::Kind as Tool;
+use crate::this_program;
 use profbridge::instr::release;
 use profbridge::system::is_program;
 use profbridge::{Error, Result};
@@ -140,7 +141,7 @@ fn directories_of_variables() -> Vec<PathBuf> {
 
 /// Returns the tools of a kind with their LLVM version, without this program under the name of a tool.
 fn versions(found: &[Found], tool: Tool) -> Vec<(PathBuf, u32)> {
-    let is_ours = |found: &Found| this_program().is_some_and(|program| program == found.file);
+    let is_ours = |found: &Found| this_program::file().is_some_and(|program| program == found.file);
     let version = |found: &Found| Some((found.path.clone(), version_of(found).ok()?.llvm?));
     found.iter().filter(|found| found.kind == tool && !is_ours(found)).filter_map(version).collect()
 }

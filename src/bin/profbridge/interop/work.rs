@@ -4,6 +4,7 @@ use super::kind::{Kind, Language, SAMPLES, SOURCES, Source};
 use super::measure::{self, Used};
 use super::process::{Failure, Runner, output_of};
 use super::toolchain::Toolchain;
+use crate::this_program;
 use profbridge::{Error, Result};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -60,12 +61,7 @@ impl Work {
             fs::write(sources.join("program.prof"), SAMPLES)
         };
         write().map_err(|error| Error::io("cannot write the programs", error).in_file(&sources))?;
-        let program = std::env::current_exe().map_err(|error| Error::io("cannot find this program", error))?;
-        let mut profbridge = vec![program.clone().into_os_string()];
-        // In the Python package, the interpreter is the program.
-        if program.file_stem().is_some_and(|name| name.to_string_lossy().starts_with("python")) {
-            profbridge.extend(["-m", "profbridge"].map(OsString::from));
-        }
+        let profbridge = this_program::command().map_err(|error| Error::io("cannot find this program", error))?;
         Ok(Self { sources, root: root.to_path_buf(), runner, profbridge })
     }
 
