@@ -36,7 +36,7 @@ fn facts(fit: &FitReport) -> Vec<(String, String)> {
         facts.push(("Indexed version".to_string(), releases.indexed_version.to_string()));
         let reader = releases.reader.map_or("unknown".to_string(), |reader| match releases.is_readable {
             true => format!("LLVM {reader}"),
-            false => format!("LLVM {reader}, which rejects that version"),
+            false => format!("LLVM {reader}, which rejects it"),
         });
         facts.push(("Compiler".to_string(), reader));
     }

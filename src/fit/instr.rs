@@ -11,6 +11,7 @@ use crate::digits::number_of;
 use crate::error::{Error, ErrorKind, Result};
 use crate::instr::cross_release::Finding;
 use crate::instr::cross_release::apply::require_comparable;
+use crate::instr::memory_profiles::reads_version;
 use crate::model::symbols::NameRefMap;
 use crate::model::{
     FunctionId, FunctionRecord, FunctionView, NameRef, Profile, ProfileKind, RecordId, RecordView, Release,
@@ -118,10 +119,11 @@ fn nothing_in_common(profile: &Profile, program: &Program) -> Error {
     )
 }
 
-/// Returns true if the compiler can read the version of the file.
+/// Returns true if the compiler can read the version of the file, and that of its memory profile.
 fn is_readable(input: &InstrInput) -> bool {
-    let newest = input.reader.and_then(|(reader, _)| reader.indexed_version());
-    newest.is_none_or(|newest| input.indexed_version <= newest)
+    let Some((reader, _)) = input.reader else { return true };
+    let reads_memory = input.profile.memprof.as_ref().is_none_or(|section| reads_version(reader, section));
+    reader.indexed_version().is_none_or(|newest| input.indexed_version <= newest) && (reads_memory || !input.is_indexed)
 }
 
 impl InstrFit {

@@ -144,10 +144,9 @@ fn write_releases(out: &mut impl Write, releases: &Releases) -> fmt::Result {
     write!(out, "\nReleases: the profile {made} an indexed file of version {}", releases.indexed_version)?;
     match releases.reader {
         Some(reader) if releases.is_readable => writeln!(out, "; the new build is of LLVM {reader}, which reads it")?,
-        Some(reader) => writeln!(
-            out,
-            "; the new build is of LLVM {reader}, which rejects that version; merge the profile for LLVM {reader}"
-        )?,
+        Some(reader) => {
+            writeln!(out, "; the new build is of LLVM {reader}, which rejects it; merge the profile for LLVM {reader}")?
+        }
         None => writeln!(out, "; the LLVM release of the new build is unknown")?,
     }
     for finding in &releases.findings {

@@ -9,10 +9,13 @@ use crate::instr::Merger;
 use crate::instr::encode::Encoded;
 use crate::instr::open::ReadOptions;
 use crate::instr::target::Target;
+use crate::limits::Limits;
 use crate::memory;
 use crate::memprof::indexed::{self, WriteOptions, written_versions};
 use crate::memprof::yaml::{Comments, EmptySites};
 use crate::memprof::{self, HotnessThresholds, MemoryProfile, MergedMemory, Schema, Source};
+use crate::model::description::PartDescription;
+use crate::model::release::indexed_readers_where;
 use crate::model::{Loss, LossKind, MemProfSection, Profile, ProfileKind, Release};
 use std::io::Write;
 
@@ -139,11 +142,26 @@ fn section(bytes: Vec<u8>, release: Release) -> MemProfSection {
 
 /// Returns true if a release reads a section with these fields unchanged.
 fn is_read_by(release: Release, section: &MemProfSection, schema: Schema) -> bool {
+    let knows_fields = schema.intersection(indexed::known_schema(release)) == schema;
+    reads_version(release, section) && (knows_fields || written_versions(release).is_none())
+}
+
+/// Returns true if a release reads the version of a section. Releases that know no memory profiles skip it.
+pub(crate) fn reads_version(release: Release, section: &MemProfSection) -> bool {
     let first = section.bytes.first_chunk().map(|bytes| u64::from_le_bytes(*bytes));
     let version = first.and_then(memory_section_version).and_then(|version| u32::try_from(version).ok());
-    let Some(version) = version else { return false };
-    let knows_fields = schema.intersection(indexed::known_schema(release)) == schema;
-    written_versions(release).is_none_or(|versions| versions.contains(&version) && knows_fields)
+    version.is_some_and(|version| written_versions(release).is_none_or(|versions| versions.contains(&version)))
+}
+
+/// Limits the readers in the description of an indexed file to those that read the version of its memory profile.
+pub(crate) fn limit_readers(file: &[u8], limits: &Limits, part: &mut PartDescription) {
+    let Ok(profile) = IndexedProfile::read(file, crate::indexed::ReadOptions::new(*limits, Compat::Profbridge)) else {
+        return;
+    };
+    if let Ok(Some(section)) = profile.memprof() {
+        let version = profile.version().into();
+        part.read_by = indexed_readers_where(version, |release| reads_version(release, &section));
+    }
 }
 
 /// Returns true if the bytes are a raw memory profile or YAML. LLVM treats every file that begins with three dashes as

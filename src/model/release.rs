@@ -351,8 +351,16 @@ pub fn indexed_writers(version: u64) -> Option<String> {
 /// The releases that read that indexed version: those that write it, and all
 /// later ones.
 pub fn indexed_readers(version: u64) -> Option<String> {
-    let first = RELEASES.iter().find(|row| u64::from(row.indexed_version) >= version)?;
-    Some(format!("LLVM {} and later", first.llvm))
+    indexed_readers_where(version, |_| true)
+}
+
+/// The releases that read that indexed version and that `reads` accepts.
+pub(crate) fn indexed_readers_where(version: u64, reads: impl Fn(Release) -> bool) -> Option<String> {
+    let rows = rows_where(|row| u64::from(row.indexed_version) >= version && reads(row.release()));
+    match RELEASES.last() == rows.last().copied() {
+        true => Some(format!("LLVM {} and later", rows.first()?.llvm)),
+        false => llvm_words(&rows),
+    }
 }
 
 /// The newest release of the table, in words.

@@ -181,16 +181,16 @@ pub(super) fn read_names(
         options.cancel.check()?;
         table.push(match form {
             NameForm::Strings => names.insert(FunctionName::Text(read_string(cursor, &options.limits)?)),
-            NameForm::Hashes => insert_hash(names, read_uleb128(cursor, "MD5 of a name")?, options.rules),
-            NameForm::FixedHashes => insert_hash(names, cursor.u64("MD5 of a name")?, options.rules),
+            NameForm::Hashes => insert_hash(names, read_uleb128(cursor, "MD5 of a name")?, options),
+            NameForm::FixedHashes => insert_hash(names, cursor.u64("MD5 of a name")?, options),
         });
     }
     Ok(table)
 }
 
-/// Adds a hash. Up to LLVM 17 it becomes the string of its digits.
-pub(super) fn insert_hash(names: &mut Names, hash: u64, rules: Rules) -> NameId {
-    if rules.keeps_hashes() {
+/// Adds a hash. In LLVM up to 17 it becomes the string of its digits.
+pub(super) fn insert_hash(names: &mut Names, hash: u64, options: &ReadOptions) -> NameId {
+    if options.keeps_hashes() {
         names.insert(FunctionName::Hash(hash))
     } else {
         names.insert(FunctionName::Text(hash.to_string().as_bytes()))

@@ -178,7 +178,7 @@ impl Tables {
         if options.every_release && section.has(flags::SEARCH_TREES) {
             profile.stated.hashed = true;
             let hashes = read_search_trees(cursor)?;
-            self.names = hashes.into_iter().map(|hash| insert_hash(&mut profile.names, hash, options.rules)).collect();
+            self.names = hashes.into_iter().map(|hash| insert_hash(&mut profile.names, hash, options)).collect();
             return Ok(());
         }
         let form = if section.has(flags::FIXED_MD5) {

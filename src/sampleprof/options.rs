@@ -55,8 +55,10 @@ pub struct ReadOptions {
     /// The number of symbols that are read of a profile symbol list.
     pub most_symbols: usize,
     /// Whether to read content that only other releases than that of `rules` read correctly: compact binaries, version
-    /// 104, vtables, several records of one name. `rules` still determines which names are hashes.
+    /// 104, vtables, several records of one name.
     pub every_release: bool,
+    /// Whether hashes of names become strings of their decimal digits if they do in the release of `rules`: up to LLVM 17.
+    pub digits_for_hashes: bool,
     /// Ends the reading of a file, at its next function or name.
     pub(super) cancel: Cancel,
 }
@@ -70,6 +72,7 @@ impl Default for ReadOptions {
             discriminator_bits: 32,
             most_symbols: usize::MAX,
             every_release: true,
+            digits_for_hashes: false,
             cancel: Cancel::default(),
         }
     }
@@ -94,6 +97,11 @@ impl ReadOptions {
     /// Returns true if a second record of a name adds to the first one.
     pub(super) fn adds_repeated_records(&self) -> bool {
         self.every_release || self.rules.adds_repeated_records()
+    }
+
+    /// Returns true if hashes of names stay numbers.
+    pub(super) fn keeps_hashes(&self) -> bool {
+        !self.digits_for_hashes || self.rules.keeps_hashes()
     }
 
     /// Returns true if the flag of pre-inlined extensible binaries is used.
@@ -248,7 +256,8 @@ pub struct WriteOptions {
     /// Whether to state that the profile has only part of the program's functions (extensible binary). It is also stated
     /// if all inputs state it, unless the output is [as LLVM's](Self::as_llvm).
     pub partial: bool,
-    /// Whether to store MD5 hashes instead of names (extensible binary).
+    /// Whether to store MD5 hashes instead of names (extensible binary). They are also stored if the profile has hashes
+    /// instead of some names, unless the output is [as LLVM's](Self::as_llvm).
     pub use_md5: bool,
     /// Whether to compress every section (extensible binary).
     pub compress: bool,
@@ -260,7 +269,7 @@ pub struct WriteOptions {
     pub version: u64,
     /// Whether to write what LLVM writes even if its readers misread or reject it. Text: a function that is inlined into
     /// one with a calling context is written in brackets, which become part of its name. Extensible binary: frames have
-    /// lines of 65536 and above; a partial profile becomes a whole one.
+    /// lines of 65536 and above; a partial profile becomes a whole one; the decimal digits of hashes become names.
     pub as_llvm: bool,
     /// The maximum size of the output in bytes: the coldest functions are dropped until it fits. 0 means no limit.
     pub size_limit: u64,

@@ -106,11 +106,17 @@ impl SampleProfile {
         Kind::of(self.stated)
     }
 
-    /// Returns the encoding that a release writes by default. A plain binary cannot store contexts, checksums and some
-    /// properties.
+    /// Returns true if there are hashes instead of some names.
+    pub(super) fn has_hashes(&self) -> bool {
+        self.names.iter().any(|name| matches!(name, FunctionName::Hash(_)))
+    }
+
+    /// Returns the encoding that a release writes by default. A plain binary cannot store contexts, checksums, hashes of
+    /// names and some properties.
     pub fn default_encoding(&self, rules: Rules) -> Encoding {
         let kind = self.kind();
-        let needs_sections = kind.context_sensitive || kind.probe_based || kind.flow_sensitive || kind.partial;
+        let has_flags = kind.context_sensitive || kind.probe_based || kind.flow_sensitive || kind.partial;
+        let needs_sections = has_flags || self.has_hashes();
         if rules.writes_extensible_by_default() || needs_sections { Encoding::ExtBinary } else { Encoding::Binary }
     }
 

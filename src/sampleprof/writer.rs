@@ -32,11 +32,22 @@ pub(crate) fn written<'p>(profile: &'p SampleProfile, options: &WriteOptions) ->
     }
 }
 
+/// Returns the options with the properties of the profile that LLVM's writer forgets.
+fn in_effect(profile: &SampleProfile, options: &WriteOptions) -> WriteOptions {
+    match options.as_llvm {
+        true => *options,
+        false => WriteOptions {
+            partial: options.partial || profile.kind().partial,
+            use_md5: options.use_md5 || profile.has_hashes(),
+            ..*options
+        },
+    }
+}
+
 /// Returns the bytes, and the records in them: the hottest ones that fit the size limit.
 fn fit<'p>(profile: &'p SampleProfile, options: &WriteOptions) -> Result<(Vec<u8>, Vec<&'p FunctionRecord>)> {
-    let kind = profile.kind();
-    // LLVM forgets it.
-    let kind = Kind { partial: options.partial || (kind.partial && !options.as_llvm), ..kind };
+    let options = &in_effect(profile, options);
+    let kind = Kind { partial: options.partial, ..profile.kind() };
     check(kind, options)?;
     check_contexts(profile, kind, options)?;
     let mut records = order::written(profile, options.rules);
@@ -187,6 +198,7 @@ const UNSUPPORTED: &str = "Profile encoding format unsupported for writing opera
 
 /// Returns what the output does not store, by kind and count.
 pub fn losses(profile: &SampleProfile, options: &WriteOptions) -> Vec<Loss> {
+    let options = &in_effect(profile, options);
     let (mut counted, mut of_callees) = (Counted::default(), Counted::default());
     // If the profile cannot be written, its writer returns the error.
     let records = written(profile, options).unwrap_or_default();

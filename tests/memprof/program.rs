@@ -292,3 +292,47 @@ fn fields_that_are_not_written_by_default_are_losses() {
     let (_, errors, code) = merge(&["--strict", "--memprof-full-schema"]);
     assert_eq!((errors.contains("dropped"), code), (false, Some(0)), "{errors}");
 }
+
+/// LLVM 20 and later do not read versions 0 and 1, but raw profiles of LLVM 19 and 20 look alike.
+#[test]
+fn a_target_from_the_inputs_has_a_version_that_later_releases_read() {
+    let temporary = tempfile::tempdir().unwrap();
+    let at = |name: &str| temporary.path().join(name).to_str().unwrap().to_string();
+    let start = folder().join("clang-19-plain");
+    let input = |extension| file(&start, extension).to_str().unwrap().to_string();
+    let binary = format!("--profiled-binary={}", input("binary"));
+    let readers = |path: &str| {
+        let (text, errors, code) = profbridge(&["info", path]);
+        assert_eq!(code, Some(0), "{errors}");
+        let line = text.lines().find_map(|line| line.trim().strip_prefix("read by"));
+        line.expect("a line of readers").trim().to_string()
+    };
+    let merge = |arguments: &[&str]| {
+        let (_, errors, code) = profbridge(&[&["merge"], arguments].concat());
+        assert_eq!(code, Some(0), "{errors}");
+        errors
+    };
+    let said = merge(&[&input("memprofraw"), &binary, "--strict", "-o", &at("default.profdata")]);
+    assert!(said.contains("for LLVM 20"), "{said}");
+    assert_eq!(readers(&at("default.profdata")), "LLVM 19 and later");
+    merge(&[&input("memprofraw"), &binary, "--for", "llvm-19", "-o", &at("19.profdata")]);
+    assert_eq!(readers(&at("19.profdata")), "LLVM 19");
+    assert_eq!(std::fs::read(at("19.profdata")).unwrap(), std::fs::read(input("v0.profdata")).unwrap());
+    for (name, expected) in [
+        ("clang-16-plain.v0", "LLVM 16 to 19"),
+        ("clang-19-plain.v1", "LLVM 19"),
+        ("clang-19-plain.v2", "LLVM 19 and later"),
+        ("clang-22-plain.v4", "LLVM 22 and later"),
+    ] {
+        assert_eq!(readers(file(&folder().join(name), "profdata").to_str().unwrap()), expected, "{name}");
+    }
+    // A gate does not pass on a file that the compiler rejects.
+    let counts = file(&folder().join("../merge/clang-19/run-1"), "profraw").to_str().unwrap().to_string();
+    for (target, code) in [("llvm-19", Some(0)), ("llvm-22", Some(3))] {
+        let both = at("both.profdata");
+        merge(&[&counts, &input("memprofraw"), &binary, "--for", "llvm-19", "-o", &both]);
+        let fit = ["fit", &both, "--against", &counts, "--for", target, "--fail-below", "used-counts=90%"];
+        let (text, errors, found) = profbridge(&fit);
+        assert_eq!(found, code, "{target}: {text} {errors}");
+    }
+}

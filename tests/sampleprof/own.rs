@@ -2,6 +2,7 @@
 
 use crate::tools::{Workspace, available};
 use profbridge::sampleprof::{self, ReadOptions, WriteOptions};
+use std::collections::BTreeSet;
 
 const PLAIN: &str = "foo:300:10\n 1: 10\n 2: 20 bar:15 baz:5\n 3: bar:270\n  1: 100\n  2.1: 170\nbaz:50:5\n 1: 50\n";
 const CONTEXTS: &str =
@@ -125,6 +126,36 @@ fn flags_stay_or_are_losses() {
         assert!(said.contains("2 properties of the profile"), "{encoding}: {said}");
         assert!(!workspace.attempt(&format!("{line} --strict")).status.success(), "{encoding}");
     }
+}
+
+/// A compiler finds functions by the hash of their names: digits in place of a hash would be hashed again.
+#[test]
+fn hashes_of_names_stay_hashes() {
+    let workspace = workspace();
+    workspace.run("profbridge convert plain.prof --use-md5 -o hashed.afdo --for llvm-22");
+    workspace.run("profbridge convert plain.prof --sample-format compact -o hashed.compact --for llvm-16");
+    let names = |file: &str| {
+        let profile = sampleprof::read(&workspace.bytes(file), &ReadOptions::default()).unwrap();
+        profile.names.iter().map(|name| format!("{name:?}")).collect::<BTreeSet<String>>()
+    };
+    let expected = names("hashed.afdo");
+    assert!(expected.iter().all(|name| name.starts_with('#')), "{expected:?}");
+    for release in [13, 14, 16, 17, 19, 22] {
+        for input in ["hashed.afdo", "hashed.compact", "hashed.afdo hashed.compact"] {
+            workspace.run(&format!("profbridge merge {input} --for llvm-{release} --strict -o again.afdo"));
+            assert_eq!(names("again.afdo"), expected, "{input} for LLVM {release}");
+        }
+        workspace.run(&format!("profbridge merge --partial hashed.afdo --for llvm-{release} -o part.afdo"));
+        workspace.run("profbridge merge part.afdo --strict -o again.afdo");
+        assert_eq!(names("again.afdo"), expected, "in parts for LLVM {release}");
+        let said = workspace.attempt(&format!(
+            "profbridge convert hashed.afdo --for llvm-{release} --sample-format binary --strict -o x.afdo"
+        ));
+        assert!(text(&said.stderr).contains("hashes of names, which are written as digits"), "{said:?}");
+    }
+    // Names of which another input has the hash are known.
+    workspace.run("profbridge merge hashed.afdo plain.prof --strict -o named.afdo");
+    assert_eq!(names("named.afdo"), BTreeSet::from(["bar", "baz", "foo"].map(String::from)));
 }
 
 #[test]

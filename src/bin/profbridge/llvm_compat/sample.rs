@@ -43,6 +43,7 @@ fn read_options(parsed: &Parsed, conduct: &CompatMode) -> ReadOptions {
     let mut options = ReadOptions::default();
     options.rules = rules(parsed, Rules::of(conduct.release()));
     options.every_release = conduct.compat != Compat::Llvm22;
+    options.digits_for_hashes = true;
     options.flow_sensitive = parsed.is_on("profile-isfs");
     options.discriminator_bits = match parsed.value("fs-discriminator-pass") {
         Some(b"Base") => 8,
