@@ -11,7 +11,7 @@ use crate::digits::number_of;
 use crate::error::{Error, ErrorKind, Result};
 use crate::instr::cross_release::Finding;
 use crate::instr::cross_release::apply::require_comparable;
-use crate::instr::memory_profiles::reads_version;
+use crate::instr::memory_profiles::reads_memory_version;
 use crate::model::symbols::NameRefMap;
 use crate::model::{
     FunctionId, FunctionRecord, FunctionView, NameRef, Profile, ProfileKind, RecordId, RecordView, Release,
@@ -31,6 +31,8 @@ pub struct InstrInput {
     pub indexed_version: u32,
     /// Whether it is already an indexed file.
     pub is_indexed: bool,
+    /// The version of the memory profile in an indexed file.
+    pub memory_version: Option<u32>,
     /// The release of the compiler, and the source of this information.
     pub reader: Option<(Release, &'static str)>,
     /// Findings about names and hashes of other releases.
@@ -122,8 +124,8 @@ fn nothing_in_common(profile: &Profile, program: &Program) -> Error {
 /// Returns true if the compiler can read the version of the file, and that of its memory profile.
 fn is_readable(input: &InstrInput) -> bool {
     let Some((reader, _)) = input.reader else { return true };
-    let reads_memory = input.profile.memprof.as_ref().is_none_or(|section| reads_version(reader, section));
-    reader.indexed_version().is_none_or(|newest| input.indexed_version <= newest) && (reads_memory || !input.is_indexed)
+    reader.indexed_version().is_none_or(|newest| input.indexed_version <= newest)
+        && input.memory_version.is_none_or(|version| reads_memory_version(reader, version))
 }
 
 impl InstrFit {

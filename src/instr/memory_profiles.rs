@@ -147,10 +147,15 @@ fn is_read_by(release: Release, section: &MemProfSection, schema: Schema) -> boo
 }
 
 /// Returns true if a release reads the version of a section. Releases that know no memory profiles skip it.
-pub(crate) fn reads_version(release: Release, section: &MemProfSection) -> bool {
+fn reads_version(release: Release, section: &MemProfSection) -> bool {
     let first = section.bytes.first_chunk().map(|bytes| u64::from_le_bytes(*bytes));
     let version = first.and_then(memory_section_version).and_then(|version| u32::try_from(version).ok());
-    version.is_some_and(|version| written_versions(release).is_none_or(|versions| versions.contains(&version)))
+    version.is_some_and(|version| reads_memory_version(release, version))
+}
+
+/// Returns true if a release reads that version of memory profiles.
+pub(crate) fn reads_memory_version(release: Release, version: u32) -> bool {
+    written_versions(release).is_none_or(|versions| versions.contains(&version))
 }
 
 /// Limits the readers in the description of an indexed file to those that read the version of its memory profile.

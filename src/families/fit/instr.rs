@@ -48,16 +48,18 @@ impl Written {
 pub(super) fn fit(profile: &Input, against: &Input, options: &FitOptions) -> Result<(InstrFit, Written, Vec<Warning>)> {
     let program = read_against(against, options)?;
     let reader = reader(options, &program);
+    let evidence = Evidence::look([profile], options.merge.read.compat);
     let target = match reader {
         Some((release, _)) => Target::of_release(release, TargetSource::Option),
-        None => Target::of_inputs(&Evidence::look([profile], options.merge.read.compat)),
+        None => Target::of_inputs(&evidence),
     };
     let merged = merged(profile, target.release, options)?;
     let mut warnings: Vec<Warning> = merged.inputs.iter().flat_map(|input| input.warnings.clone()).collect();
     if merged.profile.memprof.is_some() {
         warnings.push(Warning::new("the memory profile is not compared with the new build").in_file(&profile.path));
     }
-    let (input, written) = as_read(merged, reader, target, &program)?;
+    let (mut input, written) = as_read(merged, reader, target, &program)?;
+    input.memory_version = evidence.memory_section.filter(|_| input.is_indexed);
     let fit = compare_instr(input, program).map_err(|error| error.in_file(&profile.path))?;
     Ok((fit, written, warnings))
 }
@@ -221,6 +223,7 @@ fn as_read(
         symbols,
         indexed_version,
         is_indexed,
+        memory_version: None,
         reader,
         findings,
         former_names,
