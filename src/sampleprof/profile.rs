@@ -218,7 +218,7 @@ impl Summary {
     /// # Errors
     ///
     /// Usage, if the cutoff is larger than those of all summaries.
-    pub fn count_of(&self, threshold: Threshold) -> Result<u64> {
+    pub(crate) fn count_of(&self, threshold: Threshold) -> Result<u64> {
         let row = self.threshold(threshold.cutoff);
         if row.is_none() && threshold.cutoff > COLD_CUTOFF {
             return Err(Error::usage("Desired percentile exceeds the maximum cutoff"));
