@@ -45,6 +45,8 @@ pub struct Merger {
     stored: Schema,
     /// Fields with values that not all inputs have.
     lost: Schema,
+    /// The number of histograms.
+    histograms: u64,
     /// Whether an input was multiplied.
     is_weighted: bool,
     /// The positions of sites in the merged profile, if there is more than one input.
@@ -75,6 +77,8 @@ pub struct MergedMemory {
     pub(crate) lost: usize,
     /// Sums that reached the maximum of their field.
     pub(crate) saturated: u64,
+    /// The number of histograms of accesses in the inputs.
+    pub(crate) histograms: u64,
 }
 
 impl From<MemoryProfile> for MergedMemory {
@@ -89,6 +93,7 @@ impl MergedMemory {
         let mut losses = Losses::new();
         losses.add(LossKind::SaturatedMemProfSums, self.saturated);
         losses.add(LossKind::MemProfFields, self.lost as u64);
+        losses.add(LossKind::AccessHistograms, self.histograms);
         losses.into_vec()
     }
 }
@@ -142,6 +147,7 @@ impl Merger {
             Source::Indexed(section) if weight == 1 => Some(section),
             _ => None,
         };
+        self.histograms += profile.alloc_sites().filter(|site| site.histogram.is_some()).count() as u64;
         let functions = profile.records().len();
         self.counted.0 += usize::from(functions > 0);
         self.counted.1 += functions;
@@ -287,6 +293,7 @@ impl Merger {
             stored: self.stored,
             lost: self.lost.len(),
             saturated,
+            histograms: self.histograms,
         })
     }
 }

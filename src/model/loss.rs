@@ -38,6 +38,8 @@ pub enum LossKind {
     MemProfFields,
     /// Sums of a memory profile that are limited to the maximum of their field.
     SaturatedMemProfSums,
+    /// Histograms of accesses, which only raw memory profiles store.
+    AccessHistograms,
     /// Names of vtables.
     VTableNames,
     /// A variant bit that the release does not know.
@@ -130,6 +132,7 @@ impl LossKind {
                 "part of a sum above the maximum of its field of the memory profile",
                 "parts of sums above the maximum of their fields of the memory profile",
             ),
+            Self::AccessHistograms => ("access histogram", "access histograms"),
             Self::TraceWeights => ("weight of a trace", "weights of traces"),
             Self::VTableNames => ("vtable name", "vtable names"),
             Self::KindBits => ("property of the profile", "properties of the profile"),

@@ -143,6 +143,25 @@ fn weights_are_ignored_in_llvm_mode() {
 }
 
 #[test]
+fn dropped_histograms_are_losses() {
+    let temporary = tempfile::tempdir().unwrap();
+    let stem = folder().join("clang-22-histogram");
+    let binary = format!("--profiled-binary={}", file(&stem, "binary").display());
+    let run = |command: &[&str], output: &str| {
+        let mut own = Command::new(env!("CARGO_BIN_EXE_profbridge"));
+        let own = own.args(command).arg(&binary).arg(file(&stem, "memprofraw")).arg("-o");
+        let done = own.arg(temporary.path().join(output)).output().unwrap();
+        (done.status.success(), String::from_utf8_lossy(&done.stderr).into_owned())
+    };
+    for (command, output) in [("merge", "a.profdata"), ("convert", "a.yaml"), ("merge", "a.yaml")] {
+        let (is_done, messages) = run(&[command], output);
+        assert!(is_done && messages.contains("access histogram"), "{command} {output}: {messages}");
+        let (is_done, messages) = run(&[command, "--strict"], output);
+        assert!(!is_done && messages.contains("access histogram"), "{command} {output}: {messages}");
+    }
+}
+
+#[test]
 fn dumps_that_share_a_histogram_add_up() {
     // Here llvm-profdata 22 frees a buffer twice and aborts.
     let stem = folder().join("clang-22-histogram");
