@@ -21,15 +21,15 @@ pub(crate) mod names;
 #[cfg(test)]
 mod tests;
 
-#[cfg(feature = "correlate")]
-use crate::instr::FunctionFilter;
-use crate::model::{Profile, Release};
-use finding::Counted;
 pub use finding::{CrossReleaseOptions, HashPolicy, Origins};
 pub use finding::{Finding, FindingKind};
 pub(crate) use follow::RewriteCheck;
 pub(crate) use follow::{Candidates, Following};
 pub use follow::{Followed, FollowedKind};
+
+use crate::instr::FunctionFilter;
+use crate::model::{Profile, Release};
+use finding::Counted;
 use std::collections::HashMap;
 
 /// A profile adapted to a target.
