@@ -117,7 +117,7 @@ pub fn overlap_files(
 ///
 /// # Errors
 ///
-/// The errors of [`Summary::count_of`].
+/// Usage, if a cutoff is larger than those of all summaries.
 pub fn compare(base: Compared<'_>, test: Compared<'_>, options: &OverlapOptions) -> Result<OverlapReport> {
     let mut blocks = Blocks::new(base.summary.count_of(options.hot)?, test.summary.count_of(options.hot)?);
     let in_base = tallies(base.profile, blocks.base_threshold);
