@@ -699,6 +699,12 @@ struct Header {
     size: u64,
 }
 
+/// Returns true if a file has version 104.
+pub(super) fn is_next_version(file: &[u8]) -> bool {
+    let mut cursor = Cursor::new(file, 0, Endian::Little, "header");
+    read_header(&mut cursor, EXT_BINARY_MAGIC, &[NEXT_VERSION]).is_ok()
+}
+
 fn read_table(file: &[u8], options: &ReadOptions) -> Result<Header> {
     let mut cursor = Cursor::new(file, 0, Endian::Little, "header");
     let versions = if options.reads_104() { &[VERSION, NEXT_VERSION][..] } else { &[VERSION] };

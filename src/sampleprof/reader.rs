@@ -1,6 +1,6 @@
 //! Reads a sample profile of any encoding, whole or function by function.
 
-use super::options::{Encoding, ReadOptions};
+use super::options::{Encoding, ReadOptions, Rules};
 use super::profile::{Kind, SampleProfile, Summary};
 use super::record::{FunctionName, FunctionRecord, NameId, Names};
 use super::{binary, compact, ext_binary, gcc, text};
@@ -40,12 +40,10 @@ pub fn read(file: &[u8], options: &ReadOptions) -> Result<SampleProfile> {
 ///
 /// The errors of [`read`].
 pub(crate) fn read_into(file: &[u8], options: &ReadOptions, profile: &mut SampleProfile) -> Result<()> {
-    let encoding = detect(file).filter(|encoding| match encoding {
-        _ if options.every_release => true,
-        Encoding::CompactBinary => options.rules.has_compact_binary(),
-        Encoding::Gcc => GccVersion::of(file) == Some(GccVersion::Of704),
-        _ => true,
-    });
+    // The reader of extensible binaries names the version.
+    let reads_every = |encoding: &Encoding| options.every_release || *encoding == Encoding::ExtBinary;
+    let is_known = |encoding: &Encoding| reads_every(encoding) || is_read_by(options.rules, *encoding, file);
+    let encoding = detect(file).filter(is_known);
     let Some(encoding) = encoding else { return Err(ErrorKind::UnrecognizedFormat.into()) };
     let done = match encoding {
         Encoding::Text => {
@@ -59,6 +57,16 @@ pub(crate) fn read_into(file: &[u8], options: &ReadOptions, profile: &mut Sample
         Encoding::Gcc => gcc::read(file, options, profile),
     };
     done.map_err(|error| error.in_format(encoding.to_string()))
+}
+
+/// Returns true if a release reads the encoding and the version of a file.
+pub(crate) fn is_read_by(rules: Rules, encoding: Encoding, file: &[u8]) -> bool {
+    match encoding {
+        Encoding::CompactBinary => rules.has_compact_binary(),
+        Encoding::Gcc => GccVersion::of(file) == Some(GccVersion::Of704),
+        Encoding::ExtBinary => rules.writes_104() || !ext_binary::is_next_version(file),
+        Encoding::Text | Encoding::Binary => true,
+    }
 }
 
 /// Returns the error of reading a file as a text profile, even if it does not look like one.

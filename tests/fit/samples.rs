@@ -21,6 +21,36 @@ fn checksums(folder: &Folder, release: u32, version: &str) -> BTreeMap<String, u
     code.lines().filter_map(row).collect()
 }
 
+/// A gate does not pass on a profile that the compiler rejects.
+#[test]
+fn encodings_that_the_compiler_does_not_read_are_errors() {
+    if !available("encodings that the compiler does not read", &["clang-22"]) {
+        return;
+    }
+    let folder = Folder::new();
+    folder.write("program.c", "int work(int x) { return 3 * x; }\nint main(int c, char **v) { return work(c); }\n");
+    folder.write("p.prof", "work:100:10\n 1: 100\n");
+    folder.run("clang-22 -g program.c -o program");
+    folder.run("profbridge convert p.prof --sample-format compact --for llvm-16 -o old.afdo");
+    folder.run("profbridge convert p.prof --sample-format-version 104 --for llvm-23 -o new.afdo");
+    folder.run("profbridge convert p.prof --sample-format gcc -o gcc.afdo");
+    for (file, target, is_read) in [
+        ("p.prof", "", true),
+        ("old.afdo", "", false),
+        ("old.afdo", "--for llvm-19", false),
+        ("old.afdo", "--for llvm-16", true),
+        ("new.afdo", "", false),
+        ("new.afdo", "--for llvm-23", true),
+        ("gcc.afdo", "", true),
+        ("gcc.afdo", "--for llvm-22", false),
+    ] {
+        let line = format!("profbridge fit {file} --against program {target}");
+        let output = folder.try_run(&line);
+        assert_eq!(output.status.success(), is_read, "{line}: {}", errors(&output));
+        assert_eq!(errors(&output).contains("does not read the encoding of the profile"), !is_read, "{line}");
+    }
+}
+
 #[test]
 fn probe_checksums_detect_the_changes_that_compilers_detect() {
     let test = "checksums_of_probes_tell_what_changed_as_compilers_do";
