@@ -703,7 +703,7 @@ class Iprof:
     def summary(self, topn: int = 10) -> dict[str, Any]:
         """The statistics that `profbridge show --json` prints.
 
-        Those of the profile as it is written, so ``version`` is that of :attr:`Iprof.version`.
+        They describe the profile as it is written: ``version`` is :attr:`Iprof.version`.
 
         Parameters
         ----------

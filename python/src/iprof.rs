@@ -209,7 +209,7 @@ impl Iprof {
 
     /// The statistics that `profbridge show --json` prints.
     ///
-    /// Those of the profile as it is written, so ``version`` is that of :attr:`Iprof.version`.
+    /// They describe the profile as it is written: ``version`` is :attr:`Iprof.version`.
     ///
     /// Parameters
     /// ----------

@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn functions_with_one_name_in_debug_info_are_told_apart_by_their_symbols() {
+    fn functions_with_one_name_in_debug_info_are_distinguished_by_their_symbols() {
         let mut all =
             functions(&[("run", &[(0x1000, 0x1010), (0x1010, 0x1020)]), ("f", &[(0x1020, 0x1030), (0x1030, 0x1040)])]);
         for (name, address) in

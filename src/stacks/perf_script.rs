@@ -69,7 +69,7 @@ fn begins_as_script(data: &[u8], or_record: bool) -> bool {
 const FEW_LINES: usize = 16;
 
 /// Returns true if a text is output of `perf script -F` that lacks fields of stacks: heads of samples alone, as with
-/// `comm,tid,sym`, or addresses alone, as with `comm,tid,ip`. Their numbers look like the counts of other texts.
+/// `comm,tid,sym`, or addresses alone, as with `comm,tid,ip`. Their numbers look like the counts of other text formats.
 pub(crate) fn lacks_fields(data: &[u8]) -> bool {
     let is_content = |line: &Line<'_>| !line.bytes.trim_ascii().is_empty() && !is_comment(line.bytes);
     let few: Vec<_> =

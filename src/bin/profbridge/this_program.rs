@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 /// The Python interpreter that runs the program, in the Python package.
 static INTERPRETER: OnceLock<PathBuf> = OnceLock::new();
 
-/// Stores the interpreter. Its path can be a link of a virtual environment: the file behind it has other packages.
+/// Stores the interpreter. Its path can be a link of a virtual environment: the file that it points to has other packages.
 pub(crate) fn set_interpreter(path: PathBuf) {
     // A process runs the program once.
     let _ = INTERPRETER.set(path);

@@ -82,11 +82,11 @@ pub struct PartialMerge {
     pub(super) applied: Vec<String>,
     /// The sums of a new group: none, with the file in which counters can stay.
     pub(super) no_sums: RecordStore,
-    /// What is known about the next input.
+    /// Known facts about the next input.
     pub(super) next: NextInput,
 }
 
-/// What is known about an input before it is read.
+/// Facts about an input that are known before it is read.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct NextInput {
     /// The number of its records, or 0.

@@ -86,7 +86,7 @@ struct Missing {
     places: Vec<usize>,
     /// Why they are unknown.
     reason: String,
-    /// Whether the file was read. Most libraries have no symbols of their local functions, so few samples are no finding.
+    /// Whether the file was read. Most libraries have no symbols of their local functions, so few samples are not reported.
     is_read: bool,
 }
 
