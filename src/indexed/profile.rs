@@ -300,6 +300,13 @@ impl<'data> IndexedProfile<'data> {
         Ok(Some(MemProfSection { bytes, offset, indexed_version: self.version }))
     }
 
+    /// Returns the version of the memory profile.
+    pub(crate) fn memory_version(&self) -> Option<u32> {
+        let (_, bytes) = self.memprof?;
+        let first_word = bytes.first_chunk().map(|bytes| u64::from_le_bytes(*bytes))?;
+        u32::try_from(memprof::section_version(first_word)?).ok()
+    }
+
     /// Whether there is a memory profile.
     pub(crate) fn has_memprof(&self) -> bool {
         self.memprof.is_some()

@@ -143,17 +143,13 @@ fn section(bytes: Vec<u8>, release: Release) -> MemProfSection {
 /// Returns true if a release reads a section with these fields unchanged.
 fn is_read_by(release: Release, section: &MemProfSection, schema: Schema) -> bool {
     let knows_fields = schema.intersection(indexed::known_schema(release)) == schema;
-    reads_version(release, section) && (knows_fields || written_versions(release).is_none())
-}
-
-/// Returns true if a release reads the version of a section. Releases that know no memory profiles skip it.
-fn reads_version(release: Release, section: &MemProfSection) -> bool {
     let first = section.bytes.first_chunk().map(|bytes| u64::from_le_bytes(*bytes));
     let version = first.and_then(memory_section_version).and_then(|version| u32::try_from(version).ok());
     version.is_some_and(|version| reads_memory_version(release, version))
+        && (knows_fields || written_versions(release).is_none())
 }
 
-/// Returns true if a release reads that version of memory profiles.
+/// Returns true if a release reads that version of memory profiles. Releases that know no memory profiles skip them.
 pub(crate) fn reads_memory_version(release: Release, version: u32) -> bool {
     written_versions(release).is_none_or(|versions| versions.contains(&version))
 }
@@ -163,9 +159,9 @@ pub(crate) fn limit_readers(file: &[u8], limits: &Limits, part: &mut PartDescrip
     let Ok(profile) = IndexedProfile::read(file, crate::indexed::ReadOptions::new(*limits, Compat::Profbridge)) else {
         return;
     };
-    if let Ok(Some(section)) = profile.memprof() {
-        let version = profile.version().into();
-        part.read_by = indexed_readers_where(version, |release| reads_version(release, &section));
+    if let Some(version) = profile.memory_version() {
+        let reads = |release| reads_memory_version(release, version);
+        part.read_by = indexed_readers_where(profile.version().into(), reads);
     }
 }
 

@@ -467,18 +467,21 @@ impl Group {
         }
     }
 
-    /// Reserves memory for the list of `records` more sums.
+    /// Reserves memory for `records` more sums.
     fn reserve(&mut self, records: usize) {
-        let Self { records: known, places, hasher, .. } = self;
-        places.reserve(records, |at| hasher.hash_one(known[*at as usize].key()));
-        known.reserve(records);
+        self.reserve_places(records);
+        self.records.reserve(records);
         self.sums.reserve(records);
+    }
+
+    fn reserve_places(&mut self, more: usize) {
+        let Self { records, places, hasher, .. } = self;
+        places.reserve(more, |at| hasher.hash_one(records[*at as usize].key()));
     }
 
     /// Lists all sums after they were read. Returns false if one occurs twice.
     pub(super) fn list_all(&mut self) -> bool {
-        let Self { records, places, hasher, .. } = self;
-        places.reserve(records.len(), |at| hasher.hash_one(records[*at as usize].key()));
+        self.reserve_places(self.records.len());
         (0..self.records.len()).all(|at| {
             let key = self.records[at].key();
             self.list(at as u32, key) == at as u32

@@ -30,7 +30,7 @@ pub struct PerfOptions {
 const UNKNOWN: &str = "[unknown]";
 /// Files that are named in warnings.
 const MOST_NAMED: usize = 10;
-/// A file that was read is named if more than one in this number of samples is unknown.
+/// A file that was read is named if at least one in this number of samples is unknown.
 const LEAST_SHARE: u64 = 100;
 
 /// Makes the stacks of a table: one for each node of the samples. Returns also what is missing.
