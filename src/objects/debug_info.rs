@@ -291,7 +291,7 @@ pub(super) fn ranges_of_unit<'a>(dwarf: &Dwarf<Slice<'a>>, unit: &Unit<Slice<'a>
 }
 
 /// The entry of a unit itself.
-fn root_of<'a>(unit: &Unit<Slice<'a>>) -> Result<Entry<'a>> {
+pub(super) fn root_of<'a>(unit: &Unit<Slice<'a>>) -> Result<Entry<'a>> {
     let mut entries = unit.entries();
     entries.next_dfs().map_err(damaged)?;
     entries.current().cloned().ok_or_else(|| damaged(gimli::Error::MissingUnitDie))
@@ -326,13 +326,13 @@ pub(super) fn offset_of(unit: &Unit<Slice<'_>>) -> usize {
 /// An entry: the position of its unit among all units, and its offset in the unit.
 pub(crate) type EntryPlace = (usize, UnitOffset<usize>);
 
-/// Returns the first of some attributes of an entry, of its declaration, or of its abstract origin, and the position of the
-/// unit that has it. Links between units are followed, which programs with link-time optimization have.
+/// Returns the first of some attributes of an entry, of its declaration, or of its abstract origin, and the entry that has
+/// it. Links between units are followed, which programs with link-time optimization have.
 pub(crate) fn find_attribute<'a>(
     units: &[Unit<Slice<'a>>],
     place: EntryPlace,
     names: &[gimli::DwAt],
-) -> Option<(AttributeValue<Slice<'a>>, usize)> {
+) -> Option<(AttributeValue<Slice<'a>>, EntryPlace)> {
     const MOST_STEPS: usize = 8; // a call, its origin, its declaration; more only in a damaged file
     let mut left = vec![place];
     for _ in 0..MOST_STEPS {
@@ -340,7 +340,7 @@ pub(crate) fn find_attribute<'a>(
         let unit = &units[at];
         let Ok(entry) = unit.entry(offset) else { continue };
         if let Some(value) = names.iter().find_map(|name| entry.attr_value(*name)) {
-            return Some((value, at));
+            return Some((value, (at, offset)));
         }
         let links = [constants::DW_AT_abstract_origin, constants::DW_AT_specification];
         left.extend(links.into_iter().filter_map(|link| linked(units, at, entry.attr_value(link)?)));
@@ -348,15 +348,23 @@ pub(crate) fn find_attribute<'a>(
     None
 }
 
-/// Returns the linkage name of a function, otherwise its plain name, and the position of the unit that has it.
-pub(super) fn find_function_name<'a>(
-    units: &[Unit<Slice<'a>>],
-    place: EntryPlace,
-) -> Option<(AttributeValue<Slice<'a>>, usize)> {
-    let find = |names| find_attribute(units, place, names);
+/// A name of a function in debug info.
+pub(super) struct FunctionName<'a> {
+    pub(super) value: AttributeValue<Slice<'a>>,
+    /// The entry that has it.
+    pub(super) place: EntryPlace,
+    /// Whether it is not the linkage name.
+    pub(super) is_plain: bool,
+}
+
+/// Returns the linkage name of a function, otherwise its plain name.
+pub(super) fn find_function_name<'a>(units: &[Unit<Slice<'a>>], place: EntryPlace) -> Option<FunctionName<'a>> {
+    let find = |is_plain, names: &[gimli::DwAt]| {
+        find_attribute(units, place, names).map(|(value, place)| FunctionName { value, place, is_plain })
+    };
     // DWARF 3 has the second attribute.
-    let linkage = find(&[constants::DW_AT_linkage_name, constants::DW_AT_MIPS_linkage_name]);
-    linkage.or_else(|| find(&[constants::DW_AT_name]))
+    let linkage = find(false, &[constants::DW_AT_linkage_name, constants::DW_AT_MIPS_linkage_name]);
+    linkage.or_else(|| find(true, &[constants::DW_AT_name]))
 }
 
 /// Returns the linkage name of a function, otherwise its plain name.
@@ -365,7 +373,7 @@ pub(crate) fn function_name<'a>(
     units: &[Unit<Slice<'a>>],
     place: EntryPlace,
 ) -> Option<Slice<'a>> {
-    let (value, unit) = find_function_name(units, place)?;
+    let FunctionName { value, place: (unit, _), .. } = find_function_name(units, place)?;
     dwarf.attr_string(&units[unit], value).ok()
 }
 

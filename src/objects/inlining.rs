@@ -6,9 +6,10 @@
 //! declaration and the column of the call, which frames of memory profiles need.
 
 use super::debug_info::{EntryPlace, LineTable, Place as SourcePlace, file_name, find_attribute};
+use super::debug_info::{FunctionName, find_function_name, offset_of, root_of};
 use super::debug_info::{Slice, damaged, load_sections_of_code, ranges_of, ranges_of_unit, unable};
 use super::debug_info::{SplitDebugInfo, StringSection, string};
-use super::debug_info::{find_function_name, offset_of};
+use super::local_names::{LocalFunction, LocalNames};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use foldhash::fast::RandomState;
@@ -144,6 +145,8 @@ pub(crate) struct Subprograms {
     pub(crate) missing_units: u64,
     /// Why the first of them was not found.
     pub(crate) missing: Option<Error>,
+    /// The names that the symbol table has for functions with plain names.
+    pub(crate) local_names: LocalNames,
 }
 
 /// The debug info of an image.
@@ -153,6 +156,8 @@ pub(crate) struct DebugInfo<'i> {
     split: SplitDebugInfo<'i>,
     /// The strings if they are not in memory. Then frames have no names of files.
     strings: Option<&'i StringSection>,
+    /// The names of [`Subprograms::local_names`], if inlined calls have them.
+    pub(crate) local_names: LocalNames,
     limits: Limits,
     /// The errors of damaged units, by their offset.
     damage: Mutex<BTreeMap<usize, Error>>,
@@ -174,7 +179,8 @@ impl<'i> DebugInfo<'i> {
     ) -> Result<Self> {
         let (sections, endian) = load_sections_of_code(file, strings.is_none(), limits)?;
         let split = SplitDebugInfo::with_package(path, package, strings, limits)?;
-        Ok(Self { sections, endian, split, strings, limits: *limits, damage: Mutex::default() })
+        let (local_names, damage) = (LocalNames::default(), Mutex::default());
+        Ok(Self { sections, endian, split, strings, local_names, limits: *limits, damage })
     }
 
     /// Returns true if the image has no debug info.
@@ -225,16 +231,27 @@ impl<'i> DebugInfo<'i> {
 
     /// Lists the functions that have code. Damaged units are read as far as they can be, as LLVM does.
     ///
+    /// Local functions of C++, for which GCC writes only plain names, have the names of `symbol_at`, the mangled symbol
+    /// at an address.
+    ///
     /// # Errors
     ///
     /// Unable to correlate when all units are damaged; I/O.
-    pub(crate) fn subprograms(&self) -> Result<Subprograms> {
+    pub(crate) fn subprograms<'s>(&self, symbol_at: impl Fn(u64) -> Option<&'s [u8]>) -> Result<Subprograms> {
         let dwarf = self.dwarf();
         let units = self.units(&dwarf)?;
         let mut found = Subprograms::default();
-        let mut functions = Functions::new(&dwarf, &units, self.strings);
+        let (none, mut local) = (LocalNames::default(), Vec::new());
+        let mut functions = Functions::new(&dwarf, &units, self.strings, &none);
         for (at, unit) in units.iter().enumerate() {
-            self.note(offset_of(unit), functions.list(at, &mut found.functions))?;
+            self.note(offset_of(unit), functions.list(at, &mut found.functions, &mut local))?;
+        }
+        for (at, function) in &local {
+            let symbol = found.functions[*at].ranges.first().and_then(|(start, _)| symbol_at(*start));
+            symbol.into_iter().for_each(|symbol| found.local_names.note(function, symbol));
+        }
+        for (at, function) in &local {
+            found.local_names.find(function).into_iter().for_each(|name| found.functions[*at].name = Arc::clone(name));
         }
         for unit in units.iter().filter(|unit| unit.dwo_id.is_some()) {
             let sections = match self.split.sections(&dwarf, unit) {
@@ -253,7 +270,8 @@ impl<'i> DebugInfo<'i> {
                         found.missing_units += 1;
                         return Ok(());
                     };
-                    Functions::new(&dwarf, std::slice::from_ref(&unit), None).list(0, &mut found.functions)
+                    let mut functions = Functions::new(&dwarf, std::slice::from_ref(&unit), None, &none);
+                    functions.list(0, &mut found.functions, &mut Vec::new())
                 }),
             )?;
         }
@@ -277,7 +295,7 @@ impl<'i> DebugInfo<'i> {
         let units = self.units(&dwarf)?;
         let mut bounds = Bounds::new(&self.limits, most);
         let table = AddressTable::read(&dwarf);
-        let mut functions = Functions::new(&dwarf, &units, self.strings);
+        let mut functions = Functions::new(&dwarf, &units, self.strings, &self.local_names);
         let mut found = InlineChains::new(addresses.len());
         for (at, unit) in units.iter().enumerate() {
             let inside = table.addresses_of(&dwarf, unit, addresses, &found.of_address);
@@ -308,7 +326,8 @@ impl<'i> DebugInfo<'i> {
         let rest = rest.as_ref().map(|sections| self.split.unit(sections, dwarf, unit)).transpose()?.flatten();
         match rest {
             Some((dwarf, unit)) => {
-                let mut functions = Functions::new(&dwarf, std::slice::from_ref(&unit), None);
+                let none = LocalNames::default();
+                let mut functions = Functions::new(&dwarf, std::slice::from_ref(&unit), None, &none);
                 functions.look_up(0, addresses, inside, &mut lines, bounds, found)
             }
             None => functions.look_up(at, addresses, inside, &mut lines, bounds, found),
@@ -436,6 +455,9 @@ struct Subroutine {
     callers: Option<u32>,
 }
 
+/// A name, and the function if it can have a name of the symbol table instead.
+type NameInDebugInfo = (Arc<[u8]>, Option<LocalFunction>);
+
 /// Name and line of a function.
 #[derive(Clone, Default)]
 struct Declaration {
@@ -451,11 +473,20 @@ struct Functions<'u, 'a> {
     declarations: HashMap<EntryPlace, Declaration, RandomState>,
     /// The names of functions. Units repeat those of templates.
     names: HashSet<Arc<[u8]>, RandomState>,
+    local_names: &'u LocalNames,
+    /// Whether GCC compiled a unit of C++.
+    of_gcc: HashMap<usize, bool, RandomState>,
 }
 
 impl<'u, 'a> Functions<'u, 'a> {
-    fn new(dwarf: &'u Dwarf<Slice<'a>>, units: &'u [Unit<Slice<'a>>], strings: Option<&'u StringSection>) -> Self {
-        Self { dwarf, units, strings, declarations: HashMap::default(), names: HashSet::default() }
+    fn new(
+        dwarf: &'u Dwarf<Slice<'a>>,
+        units: &'u [Unit<Slice<'a>>],
+        strings: Option<&'u StringSection>,
+        local_names: &'u LocalNames,
+    ) -> Self {
+        let (declarations, names, of_gcc) = (HashMap::default(), HashSet::default(), HashMap::default());
+        Self { dwarf, units, strings, declarations, names, local_names, of_gcc }
     }
 
     /// Looks up the addresses at the positions `inside` in a unit.
@@ -523,8 +554,8 @@ impl<'u, 'a> Functions<'u, 'a> {
         Ok(InlineFrame { function, line, column, discriminator, start_line, file })
     }
 
-    /// Appends the functions of a unit that have a name and code.
-    fn list(&mut self, at: usize, found: &mut Vec<Subprogram>) -> Result<()> {
+    /// Appends the functions of a unit that have a name and code, and the positions of the local ones among them.
+    fn list(&mut self, at: usize, found: &mut Vec<Subprogram>, local: &mut Vec<(usize, LocalFunction)>) -> Result<()> {
         let unit = &self.units[at];
         let mut entries = unit.entries();
         while let Some(entry) = entries.next_dfs().map_err(damaged)? {
@@ -539,7 +570,8 @@ impl<'u, 'a> Functions<'u, 'a> {
             if ranges.is_empty() {
                 continue;
             }
-            if let Some(name) = self.name((at, entry.offset()))? {
+            if let Some((name, function)) = self.name_in_debug_info((at, entry.offset()))? {
+                local.extend(function.map(|function| (found.len(), function)));
                 found.push(Subprogram { name, ranges });
             }
         }
@@ -599,11 +631,16 @@ impl<'u, 'a> Functions<'u, 'a> {
         if let Some(known) = self.declarations.get(&place) {
             return Ok(known.clone());
         }
-        let line = find_attribute(self.units, place, &[constants::DW_AT_decl_line]);
-        let line = line.and_then(|(value, _)| value.udata_value()).unwrap_or(0) as u32;
+        let line = self.number(place, constants::DW_AT_decl_line);
         let declaration = Declaration { name: self.name(place)?, line };
         self.declarations.insert(place, declaration.clone());
         Ok(declaration)
+    }
+
+    /// A number that an entry or its declaration has, 0 if there is none.
+    fn number(&self, place: EntryPlace, attribute: gimli::DwAt) -> u32 {
+        let number = find_attribute(self.units, place, &[attribute]);
+        number.and_then(|(value, _)| value.udata_value()).unwrap_or(0) as u32
     }
 
     /// The name of a function; `None` if it has none, or if the name is damaged.
@@ -612,18 +649,45 @@ impl<'u, 'a> Functions<'u, 'a> {
     ///
     /// I/O.
     fn name(&mut self, place: EntryPlace) -> Result<Option<Arc<[u8]>>> {
-        let Some((value, unit)) = find_function_name(self.units, place) else { return Ok(None) };
-        let name = match string(self.dwarf, &self.units[unit], value, self.strings) {
+        let Some((name, local)) = self.name_in_debug_info(place)? else { return Ok(None) };
+        let symbol = local.and_then(|function| self.local_names.find(&function));
+        Ok(Some(symbol.map_or(name, Arc::clone)))
+    }
+
+    /// Like [`name`](Self::name), without names of symbols. Functions that can have such a name are the second result.
+    fn name_in_debug_info(&mut self, place: EntryPlace) -> Result<Option<NameInDebugInfo>> {
+        let Some(FunctionName { value, place: entry, is_plain }) = find_function_name(self.units, place) else {
+            return Ok(None);
+        };
+        let name = match string(self.dwarf, &self.units[entry.0], value, self.strings) {
             Ok(name) => name,
             Err(error) if matches!(error.kind(), ErrorKind::UnableToCorrelate { .. }) => return Ok(None),
             Err(error) => return Err(error),
         };
-        if let Some(known) = self.names.get(&*name) {
-            return Ok(Some(Arc::clone(known)));
-        }
-        let name: Arc<[u8]> = name.into();
-        self.names.insert(Arc::clone(&name));
-        Ok(Some(name))
+        let name = match self.names.get(&*name) {
+            Some(known) => Arc::clone(known),
+            None => {
+                let name: Arc<[u8]> = name.into();
+                self.names.insert(Arc::clone(&name));
+                name
+            }
+        };
+        let local = (is_plain && self.is_of_gcc(entry.0)).then(|| {
+            let [line, column] = [constants::DW_AT_decl_line, constants::DW_AT_decl_column]
+                .map(|attribute| self.number(entry, attribute));
+            LocalFunction { entry, declaration: (Arc::clone(&name), line, column) }
+        });
+        Ok(Some((name, local)))
+    }
+
+    /// Returns true if GCC compiled the unit from C++.
+    fn is_of_gcc(&mut self, at: usize) -> bool {
+        let (dwarf, unit, strings) = (self.dwarf, &self.units[at], self.strings);
+        *self.of_gcc.entry(at).or_insert_with(|| {
+            let producer = root_of(unit).ok().and_then(|root| root.attr_value(constants::DW_AT_producer));
+            let producer = producer.and_then(|value| string(dwarf, unit, value, strings).ok());
+            producer.is_some_and(|producer| producer.starts_with(b"GNU C++"))
+        })
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod debug_info;
 mod inlining;
+mod local_names;
 
 pub(crate) use debug_info::function_name;
 pub(crate) use debug_info::{Entry, Slice, attribute, damaged, find_attribute, load_sections, ranges_of, text};

@@ -4,7 +4,7 @@ use super::code::{Code, TextSection};
 use super::discriminator::Discriminators;
 use super::functions::Functions;
 use super::image::Image;
-use super::names::canonical;
+use super::names::{canonical, is_mangled, without_suffixes};
 use super::probes::{DESCRIPTIONS, PROBES, ProbeFilter, ProbeSections, Probes};
 use crate::bytes::Endian;
 use crate::error::{Error, ErrorKind, Result};
@@ -17,6 +17,7 @@ use object::elf::{PF_X, PT_LOAD, SHF_ALLOC, SHF_EXECINSTR, STT_FUNC};
 use object::pe::{IMAGE_SCN_CNT_CODE, IMAGE_SCN_CNT_INITIALIZED_DATA};
 use object::read::elf::ProgramHeader;
 use object::{File, Object, ObjectSection, ObjectSymbol, SectionFlags, SectionIndex, SectionKind, SymbolFlags};
+use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -38,8 +39,9 @@ pub struct ProgramFiles {
     /// Whether debug info is the only source of functions. Otherwise the symbol table of a program with pseudo-probes
     /// adds functions, as in llvm-profgen 22.
     pub ignore_symbol_functions: bool,
-    /// Whether a program without a symbol table has no symbols, as for `llvm-profgen`. Otherwise it has those of the file
-    /// with its debug info.
+    /// Whether a program without a symbol table has no symbols, and functions have the names of debug info only, as for
+    /// `llvm-profgen`. Otherwise it has the symbols of the file with its debug info, and local functions of C++ that GCC
+    /// compiled have the names of symbols.
     pub ignore_debug_symbols: bool,
     /// The release whose `llvm-profgen` the profile follows.
     pub release: Release,
@@ -184,10 +186,7 @@ impl<'f> Program<'f> {
         let info = debug_file.as_ref().unwrap_or(&file);
         let strings = images.symbolized().strings.as_ref();
         let package = files.package.as_deref();
-        let debug = DebugInfo::load(info, files.symbolized(), package, strings, limits).map_err(in_debug)?;
-        let subprograms = debug.subprograms().map_err(in_debug)?;
-        let mut functions = Functions::new(subprograms.functions, base);
-        let has_no_functions = functions.is_empty();
+        let mut debug = DebugInfo::load(info, files.symbolized(), package, strings, limits).map_err(in_debug)?;
         let mut symbol_table = &file;
         let mut symbols = TextSymbols::of(&file, symbol_table);
         if symbols.all.is_empty() && !files.ignore_debug_symbols {
@@ -200,6 +199,18 @@ impl<'f> Program<'f> {
                 ));
             }
         }
+        // llvm-profgen has the names of debug info only.
+        let mangled = OnceCell::new();
+        let symbol_at = |address: u64| {
+            if files.ignore_debug_symbols {
+                return None;
+            }
+            *mangled.get_or_init(|| symbols.mangled()).get(&address)?
+        };
+        let subprograms = debug.subprograms(symbol_at).map_err(in_debug)?;
+        debug.local_names = subprograms.local_names;
+        let mut functions = Functions::new(subprograms.functions, base);
+        let has_no_functions = functions.is_empty();
         let probe_sections = match files.ignore_probes {
             true => None,
             false => probe_sections(&file, limits).map_err(in_program)?,
@@ -457,6 +468,19 @@ impl<'d> TextSymbols<'d> {
             symbols.of_section.entry(*section).or_default().push(symbol.address());
         }
         symbols
+    }
+
+    /// The mangled names at addresses, without suffixes; `None` for several names.
+    fn mangled(&self) -> HashMap<u64, Option<&'d [u8]>> {
+        let mut found = HashMap::new();
+        for (name, address) in self.all.iter().filter(|(name, _)| is_mangled(name)) {
+            let name = canonical(without_suffixes(name));
+            let known = found.entry(*address).or_insert(Some(name));
+            if *known != Some(name) {
+                *known = None;
+            }
+        }
+        found
     }
 
     fn decode<'f>(mut self, file: &File<'f>, limits: &Limits) -> Result<Code<'f>> {

@@ -62,25 +62,75 @@ fn short_names_in_debug_info_are_announced() {
 
 /// GCC writes no mangled names of local functions to debug info.
 #[test]
-fn functions_with_one_name_in_debug_info_are_announced() {
-    const SOURCE: &str = "
+fn local_functions_that_gcc_compiled_have_the_names_of_their_symbols() {
+    const HEADER: &str = "
         static volatile int sink;
+        static inline int step(int x) {
+            for (int i = 0; i < 10; i++) if ((x + i) % 7 == 3) sink += x;
+            return x;
+        }
+    ";
+    const MAIN: &str = "
+        #include \"step.h\"
         namespace {
             struct A { __attribute__((noinline, noclone)) static void run(int x) { if (x % 7 == 3) sink += x; } };
             struct B { __attribute__((noinline, noclone)) static void run(int x) { if (x % 5 == 3) sink -= x; } };
         }
+        int inlined(int x);
+        int (*volatile called)(int) = step;
         int main(int argc, char **) {
-            for (int i = 0; i < 3000; i++) A::run(i + argc);
+            for (int i = 0; i < 3000; i++) { A::run(i + argc); called(i); inlined(i); }
             B::run(argc);
         }
     ";
+    let Some(folder) = folder("names of local functions", &["g++"]) else { return };
+    folder.write("step.h", HEADER);
+    folder.write("runs.cpp", MAIN);
+    folder.write("inlined.cpp", "#include \"step.h\"\nint inlined(int x) { return step(x); }\n");
+    folder.run("g++ -O2 -g runs.cpp inlined.cpp -o prog");
+    record(&folder, "prog");
+    let said = errors(&folder.run("profbridge convert prog.txt --binary prog --to gcc -o out.afdo"));
+    assert!(!said.contains("debug info has"), "{said}");
+    folder.run("profbridge convert prog.txt --binary prog -o out.proftext");
+    let profile = std::fs::read_to_string(folder.path("out.proftext")).expect("it is text");
+    for name in ["\n_ZN12_GLOBAL__N_11A3runEi:", "\n_ZL4stepi:", ": _ZL4stepi:"] {
+        assert!(format!("\n{profile}").contains(name), "{name}: {profile}");
+    }
+    folder.run("g++ -O2 -fauto-profile=out.afdo -fdump-tree-optimized=runs.txt -c runs.cpp");
+    let compiled = std::fs::read_to_string(folder.path("runs.txt")).expect("GCC wrote it");
+    let is_hot = |name: &str| {
+        let mut functions = compiled.lines().filter(|line| line.starts_with(";; Function ") && line.contains(name));
+        functions.next().expect(name).ends_with("(hot)")
+    };
+    assert!(is_hot("A::run") && !is_hot("B::run"), "{compiled}");
+}
+
+/// Both symbols of a constructor mark its code, so that none is its name.
+#[test]
+fn functions_with_one_name_in_debug_info_are_announced() {
+    const SOURCE: &str = "
+        static volatile int sink;
+        namespace {
+            template <class T> struct Box {
+                T value;
+                __attribute__((noinline, noclone)) Box(T x) : value(x) { if (sink % 7 == 3) sink += int(x); }
+            };
+        }
+        int main(int argc, char **) {
+            for (int i = 0; i < 3000; i++) {
+                Box<int> one(i + argc);
+                Box<double> other(i * 0.5);
+                sink += one.value + int(other.value);
+            }
+        }
+    ";
     let Some(folder) = folder("one name of several functions", &["g++"]) else { return };
-    folder.write("runs.cpp", SOURCE);
-    folder.run("g++ -O2 -g runs.cpp -o prog");
+    folder.write("boxes.cpp", SOURCE);
+    folder.run("g++ -O2 -g boxes.cpp -o prog");
     record(&folder, "prog");
     let said = errors(&folder.run("profbridge convert prog.txt --binary prog --to gcc -o out.afdo"));
     assert!(
-        said.contains("debug info has one name for several functions, whose samples add up: 1 name, such as run"),
+        said.contains("debug info has one name for several functions, whose samples add up: 1 name, such as Box"),
         "{said}"
     );
 }
