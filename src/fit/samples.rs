@@ -310,8 +310,7 @@ impl SamplesFit {
         let belongs_to = if is_cut { caller.unwrap_or(record.name) } else { record.name };
         let is_lost = !(is_cut && caller.is_some()) && verdict.is_some_and(|verdict| verdict.class.is_lost());
         let lost = lost.or(is_lost.then_some(record.name));
-        let own: u128 = record.body.iter().map(|entry| u128::from(entry.samples)).sum();
-        *counts.entry(lost.unwrap_or(belongs_to)).or_default() += own;
+        *counts.entry(lost.unwrap_or(belongs_to)).or_default() += u128::from(record.own_samples());
         record.call_sites.iter().for_each(|site| self.count(&site.callee, Some(belongs_to), lost, counts));
     }
 

@@ -43,7 +43,7 @@ pub(crate) fn diff_files(first: &Input, second: &Input, options: &DiffOptions) -
 const PLACES: &str = "places";
 /// Samples of the entries of functions or contexts.
 const ENTRIES: &str = "entries";
-/// Samples in the own lines of a function, including where it was inlined.
+/// Samples in the own code of a function, including where it was inlined.
 const FUNCTIONS: &str = "functions";
 /// Samples of calls, by line location and callee.
 const CALL_TARGETS: &str = "call targets";
@@ -163,9 +163,7 @@ impl Space {
     /// Collects a record and its inlined callees. The readers bound their depth.
     fn record(&mut self, record: &FunctionRecord, chain: u64, collected: &mut Collected) {
         let function = collected.function(record.name);
-        let mut own = 0u128;
         for entry in &record.body {
-            own += u128::from(entry.samples);
             push(&mut collected.places, chain, place(entry.location), entry.samples);
             let Collected { functions, call_targets, .. } = collected;
             self.targets((chain, entry.location), &entry.targets, functions, call_targets);
@@ -174,7 +172,7 @@ impl Space {
             let Collected { functions, virtual_tables, .. } = collected;
             self.targets((chain, entry.location), &entry.tables, functions, virtual_tables);
         }
-        collected.own.push((function, own));
+        collected.own.push((function, record.own_samples().into()));
         for site in &record.call_sites {
             let callee = collected.function(site.callee.name);
             let chain = self.chain(Some((chain, site.location)), callee);

@@ -15,7 +15,7 @@ use foldhash::HashMap;
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct SampleContent {
-    /// Samples of the own lines of each function, by chain of calls.
+    /// Samples of the own code of each function, by chain of calls.
     pub table: StackTable,
     /// The profile.
     pub profile: SampleProfile,
@@ -61,11 +61,11 @@ pub(crate) fn report(title: &str, now: &SampleContent, before: Option<&SampleCon
         report.sections.extend(compare_shares(&own_shares(&sums), &own_shares(&old), "exclusive samples"));
     }
     report.sections.push(flame(&now.table, before.map(|before| &before.table), UNIT));
-    let text = "Exclusive: samples of the function's own lines, also where it was inlined. Inclusive: samples of the \
+    let text = "Exclusive: samples of the function's own code, also where it was inlined. Inclusive: samples of the \
                 function, its inlined callees, and its callees in calling contexts.";
     report.sections.push(Section::Table(functions(&sums, text)));
     let places = now.places();
-    report.sections.push(Section::Table(now.hottest_places(&places, sums.hits)));
+    report.sections.push(Section::Table(now.hottest_places(&places)));
     if !hot.is_empty() {
         report.sections.push(Section::Table(now.thin(&hot)));
     }
@@ -144,7 +144,8 @@ impl SampleContent {
     }
 
     /// The places with most samples first; equal ones by name.
-    fn hottest_places(&self, places: &[(Place, u64)], all: u128) -> Table {
+    fn hottest_places(&self, places: &[(Place, u64)]) -> Table {
+        let all = places.iter().map(|(_, samples)| u128::from(*samples)).sum();
         let text = "A function, the line relative to its first line, and the discriminator. In profiles with \
                     pseudo-probes, the number of the probe instead of the line.";
         let columns = ["Line location", "Samples", "%"];
@@ -224,7 +225,7 @@ impl<'a> Walk<'a> {
 
     /// A record and what was inlined into it, as deep as the readers allow.
     fn record(&mut self, record: &FunctionRecord, stack: StackId) {
-        let own = record.body.iter().fold(0u64, |sum, entry| sum.saturating_add(entry.samples));
+        let own = record.own_samples();
         if own > 0 {
             self.table.add(SampleKey::of_stack(stack), own);
         }
@@ -274,6 +275,15 @@ mod tests {
         let expected = ["main 10", "main;foo 20", "main;foo;bar 30"];
         assert_eq!(collapsed(inlined), expected);
         assert_eq!(collapsed(contexts), expected);
+    }
+
+    #[test]
+    fn a_function_has_the_samples_of_all_instructions_of_a_line() {
+        // A line of three instructions, with 10, 20 and 5 samples; an inlined one, with 15 and 5.
+        assert_eq!(collapsed("foo:55:1\n 1: 20\n 2: bar:20\n  1: 15\n"), ["foo 35", "foo;bar 20"]);
+        let content = content(&["foo:35:1\n 1: 20\nbar:20:1\n 1: 15\n"]).unwrap();
+        let table = content.hottest_places(&content.places());
+        assert_eq!(table.rows[0][2], Cell::Percent(2000.0 / 35.0));
     }
 
     #[test]

@@ -294,6 +294,15 @@ impl FunctionRecord {
         }
     }
 
+    /// Samples of the function's own code: the total without those of inlined callees, at least the samples of its lines.
+    ///
+    /// A line has the largest number of samples of its instructions, the total has those of all instructions.
+    pub(crate) fn own_samples(&self) -> u64 {
+        let inlined = self.call_sites.iter().fold(0u64, |sum, site| sum.saturating_add(site.callee.total));
+        let of_lines = self.body.iter().fold(0u64, |sum, entry| sum.saturating_add(entry.samples));
+        self.total.saturating_sub(inlined).max(of_lines)
+    }
+
     /// Makes a record without samples of a function in a context. Returns `None` if the context has no frames.
     pub fn in_context(frames: Box<[Frame]>) -> Option<Self> {
         let name = frames.last()?.function;
