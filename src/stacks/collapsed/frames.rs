@@ -122,6 +122,7 @@ fn parse_collapsed(text: &str) -> TextFrame {
         return TextFrame { name: Named::Symbol(text.to_string()), bci: None, kind };
     }
     let (method, bci) = split_bci(text);
+    let method = if kind == FrameKind::Unknown { method } else { without_line(method) };
     match parse_dotted(method) {
         Some(name) => TextFrame { name, bci, kind },
         None => TextFrame { name: Named::Symbol(text.to_string()), bci: None, kind: native(kind) },
@@ -158,6 +159,13 @@ fn split_bci(text: &str) -> (&str, Option<i32>) {
         },
         None => (text, None),
     }
+}
+
+/// Cuts the line number, which async-profiler's converter can append instead of the BCI. It annotates all Java methods, so
+/// that `Class.method:12` is not a name with a colon.
+fn without_line(text: &str) -> &str {
+    let line = text.rsplit_once(':').filter(|(_, line)| line.parse::<u32>().is_ok());
+    line.map_or(text, |(method, _)| method)
 }
 
 /// `java/lang/String.valueOf`, perhaps with a descriptor; dots for slashes too.
@@ -473,6 +481,9 @@ mod tests {
             ("app/Main.loop@-5", "app.Main#loop#? unknown"),
             ("app/Main.loop(I)V@-5", "app.Main#loop#void int unknown"),
             ("app/Main.foo-impl", "app.Main#foo-impl#? unknown"),
+            ("app/Main.loop:12_[j]", "app.Main#loop#? compiled"),
+            ("app/Main.f(Ljava/lang/String|)V:12_[0]", "app.Main#f#void java.lang.String interpreted"),
+            ("f:main.cpp:12_[i]", "symbol f:main.cpp:12 inlined"),
             ("do_syscall_64_[k]", "symbol do_syscall_64 kernel"),
             ("Monitor::wait(long)", "symbol Monitor::wait(long) native"),
             (
