@@ -39,6 +39,19 @@ fn warnings(file: &Value) -> String {
         .join("\n")
 }
 
+/// LLVM 22 writes the section of debug info of COFF also without debug info.
+#[test]
+fn coff_objects_have_debug_info_if_they_have_lines() {
+    if !available("coff_objects_have_debug_info_if_they_have_lines", &["clang-22"]) {
+        return;
+    }
+    let folder = sources();
+    for (option, expected) in [("", "none, symbols only"), ("-g1", "line tables"), ("-gdwarf", "line tables")] {
+        folder.run(&format!("clang-22 -target x86_64-pc-windows-msvc -O1 {option} -c helper.c -o helper.o"));
+        assert_eq!(facts(&info(&folder, "helper.o"), "debug info"), [expected], "{option}");
+    }
+}
+
 #[test]
 fn instrumented_programs_of_each_release_state_their_raw_version() {
     for (release, version) in [(14, "8"), (16, "8"), (19, "10"), (22, "10")] {

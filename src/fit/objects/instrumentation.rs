@@ -129,6 +129,7 @@ impl ProgramFacts {
     fn add_sections(&mut self, file: &object::File<'_>) {
         for section in file.sections() {
             let (Ok(name), size) = (section.name(), section.size()) else { continue };
+            self.has_lines |= name == ".debug$S" && section.data().is_ok_and(has_code_view_lines);
             let name = name.split('$').next().unwrap_or(name);
             if is_profile_section(name) && size > 0 {
                 let bytes = self.sections.entry(name.to_string()).or_default();
@@ -136,7 +137,7 @@ impl ProgramFacts {
             }
             self.has_probes |= name == ".pseudo_probe_desc" && size > 0;
             self.has_debug_link |= name == ".gnu_debuglink";
-            self.has_lines |= matches!(name, ".debug_line" | ".zdebug_line" | "__debug_line" | ".debug") && size > 0;
+            self.has_lines |= matches!(name, ".debug_line" | ".zdebug_line" | "__debug_line") && size > 0;
         }
     }
 
@@ -342,6 +343,21 @@ pub(crate) fn readers(versions: RawVersions) -> Option<String> {
 
 fn is_profile_section(name: &str) -> bool {
     ["__llvm_prf_", "__llvm_cov", ".lprf", ".lcov"].iter().any(|start| name.starts_with(start))
+}
+
+/// Returns true if a section of CodeView debug info has lines. Some compilers always write the section. It has a signature
+/// and subsections of a kind, a length and data; each begins at a multiple of four bytes.
+fn has_code_view_lines(section: &[u8]) -> bool {
+    const LINES: u32 = 0xf2;
+    let mut rest = section.get(4..).unwrap_or_default();
+    while let [a, b, c, d, e, f, g, h, data @ ..] = rest {
+        if u32::from_le_bytes([*a, *b, *c, *d]) == LINES {
+            return true;
+        }
+        let len = u32::from_le_bytes([*e, *f, *g, *h]) as usize;
+        rest = len.checked_next_multiple_of(4).and_then(|len| data.get(len..)).unwrap_or_default();
+    }
+    false
 }
 
 /// Returns the record layouts of the file's machine, one per size.
