@@ -50,6 +50,25 @@ fn control_characters_of_a_file_are_escaped() {
     }
 }
 
+#[test]
+fn documents_with_control_characters_are_json() {
+    let name = "evil\u{7f}\u{85}\u{9b}31m";
+    let folder = tempfile::tempdir().unwrap();
+    let write = |file: &str, text: String| fs::write(folder.path().join(file), text).unwrap();
+    write("a.proftext", format!(":ir\n{name}\n1\n1\n5\n\n"));
+    write("a.prof", format!("{name}:100:5\n 1: 5\n"));
+    write("a.collapsed", format!("main;{name} 3\n"));
+    for arguments in ["show a.prof", "show a.collapsed", "show a.proftext --all-functions --counts", "diff a.prof a.prof"] {
+        let mut command = command();
+        let arguments: Vec<&str> = arguments.split(' ').chain(["--json"]).collect();
+        let finished = Finished::from(command.current_dir(folder.path()).args(&arguments).output().unwrap());
+        assert_harmless(&finished, &arguments.join(" "));
+        let document: serde_json::Value = serde_json::from_slice(&finished.stdout).unwrap();
+        let is_named = arguments[0] == "diff" || format!("{document:?}").contains(&format!("{name:?}")[1..]);
+        assert!(is_named, "{arguments:?}: {document:?}");
+    }
+}
+
 /// Runs a command line on a pseudo-terminal. Returns the output and the exit code.
 fn on_a_terminal(folder: &std::path::Path, line: &str) -> Option<(String, Option<i32>)> {
     let program = env!("CARGO_BIN_EXE_profbridge");

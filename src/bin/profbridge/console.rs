@@ -109,16 +109,16 @@ pub(crate) fn status(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", escape(text));
 }
 
-/// Escapes control characters, so that they never reach the terminal.
+/// Escapes control characters, so that they never reach the terminal. In JSON, the string stays the same.
 pub(crate) fn escape(text: &str) -> String {
-    text.chars()
-        .flat_map(|c| {
-            if c.is_control() && c != '\n' && c != '\t' { c.escape_default().collect::<Vec<_>>() } else { vec![c] }
-        })
-        .collect()
+    let mut escaped = Escaped::new(Vec::with_capacity(text.len()));
+    let written = escaped.write_all(text.as_bytes()).and_then(|()| escaped.flush());
+    written.expect("a vector takes every byte");
+    String::from_utf8_lossy(&escaped.out).into_owned()
 }
 
-/// A writer that escapes control characters, so that a report with names from a file can be printed on a terminal.
+/// A writer that escapes control characters, so that a report with names from a file can be printed on a terminal. The form
+/// is that of JSON.
 pub(crate) struct Escaped<W: Write> {
     out: W,
     /// The last byte, if it may begin a two-byte control character (U+0080 to U+009F in UTF-8). It is written later.
@@ -141,7 +141,7 @@ impl<W: Write> Write for Escaped<W> {
         for &byte in bytes {
             if std::mem::take(&mut self.half) {
                 if (0x80..=0x9f).contains(&byte) {
-                    text.extend_from_slice(format!("\\u{{{byte:x}}}").as_bytes());
+                    text.extend_from_slice(format!("\\u{byte:04x}").as_bytes());
                     continue;
                 }
                 text.push(0xc2);
@@ -149,7 +149,7 @@ impl<W: Write> Write for Escaped<W> {
             match byte {
                 0xc2 => self.half = true,
                 b'\n' | b'\t' => text.push(byte),
-                0..0x20 | 0x7f => text.extend_from_slice(format!("\\x{byte:02x}").as_bytes()),
+                0..0x20 | 0x7f => text.extend_from_slice(format!("\\u{byte:04x}").as_bytes()),
                 _ => text.push(byte),
             }
         }

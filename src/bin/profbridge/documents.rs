@@ -34,8 +34,9 @@ struct Document<'a, T> {
 
 /// Formats a document as one line.
 pub(crate) fn line(schema: &str, ok: bool, body: &impl Serialize) -> Result<String> {
-    serde_json::to_string(&Document { schema, ok, body })
-        .map_err(|error| Error::io("cannot write JSON", io::Error::from(error)))
+    let line = serde_json::to_string(&Document { schema, ok, body });
+    // JSON does not escape all control characters.
+    Ok(console::escape(&line.map_err(|error| Error::io("cannot write JSON", io::Error::from(error)))?))
 }
 
 /// Prints a document on standard output.
