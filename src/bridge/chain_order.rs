@@ -22,7 +22,7 @@ pub(super) struct Named {
 pub(super) enum Target {
     /// A caller of others.
     Caller(ContextHandle),
-    /// A method with its chain of callers. Its frame has no position.
+    /// A method with its chain of callers, and its first entry. The frame has no position.
     Method(u32),
     /// A sampled stack.
     Stack(u32),
@@ -42,14 +42,14 @@ pub(super) fn walk<E>(
     named.sort_unstable_by(|a, b| a.caller.cmp(&b.caller).then_with(|| order.compare(a, b)));
     let mut starts = vec![0; contexts.len() + 1];
     for item in &named {
-        starts[item.caller.index() + 1] += 1usize;
+        starts[item.caller.index() + 1] += 1u32;
     }
     for at in 1..starts.len() {
         starts[at] += starts[at - 1];
     }
     let callees_of = |context: ContextHandle, text: usize| Open {
         text,
-        listed: starts[context.index()]..starts[context.index() + 1],
+        listed: starts[context.index()] as usize..starts[context.index() + 1] as usize,
         next: next(contexts, context),
     };
     let mut name = b"[".to_vec();

@@ -371,7 +371,10 @@ pub(super) fn escaped(name: &[u8], escapes: Escapes) -> Vec<u8> {
 pub(super) struct EncodedNames {
     types: Vec<Vec<u8>>,
     type_hashes: Vec<u64>,
-    methods: Vec<Vec<u8>>,
+    /// The methods' names, one after the other.
+    methods: Vec<u8>,
+    /// Where each of them ends.
+    method_ends: Vec<usize>,
 }
 
 impl EncodedNames {
@@ -385,8 +388,12 @@ impl EncodedNames {
             })
             .collect();
         let type_hashes = types.iter().map(|text| name_ref(text)).collect();
-        let methods = tables.methods().map(|handle| identity(tables, handle).notation()).collect();
-        Self { types, type_hashes, methods }
+        let (mut methods, mut method_ends) = (Vec::new(), Vec::with_capacity(tables.methods_count()));
+        for handle in tables.methods() {
+            methods.extend_from_slice(&identity(tables, handle).notation());
+            method_ends.push(methods.len());
+        }
+        Self { types, type_hashes, methods, method_ends }
     }
 
     pub(super) fn type_name(&self, handle: TypeHandle) -> &[u8] {
@@ -399,12 +406,13 @@ impl EncodedNames {
     }
 
     pub(super) fn method(&self, handle: MethodHandle) -> &[u8] {
-        &self.methods[handle.index()]
+        let before = handle.index().checked_sub(1);
+        &self.methods[before.map_or(0, |before| self.method_ends[before])..self.method_ends[handle.index()]]
     }
 
     /// Returns all methods.
     pub(super) fn methods(&self) -> impl Iterator<Item = MethodHandle> {
-        (0..self.methods.len()).map(MethodHandle::from_index)
+        (0..self.method_ends.len()).map(MethodHandle::from_index)
     }
 }
 

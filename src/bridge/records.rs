@@ -215,6 +215,11 @@ impl<'d> Content<'d> {
         methods.map(|entries| (self.spelling.method(entries[0].method), self.counts(entries).0)).collect()
     }
 
+    /// Returns the entries of the record whose first entry is at this index.
+    fn record_from(&self, first: usize) -> &[StoredEntry] {
+        self.entries[first..].chunk_by(StoredEntry::is_of_record).next().unwrap_or_default()
+    }
+
     /// Adds up the entries of one record. Also returns the number of sums that exceeded the maximum count.
     fn counts(&self, entries: &[StoredEntry]) -> (ContextCounts, u64) {
         let mut counts = ContextCounts::default();
@@ -304,9 +309,8 @@ impl<'l> RecordMaker<'l> {
     /// Malformed if the table has one of the records.
     pub(super) fn finish(mut self, content: &Content<'_>, functions: &mut FunctionTable) -> Result<()> {
         let mut saturated = content.saturated;
-        let records: Vec<&[StoredEntry]> = content.entries.chunk_by(StoredEntry::is_of_record).collect();
-        let mut named = Vec::new();
-        for (at, entries) in (0..).zip(&records) {
+        let (mut named, mut at) = (Vec::new(), 0);
+        for entries in content.entries.chunk_by(StoredEntry::is_of_record) {
             let StoredEntry { caller, method, .. } = entries[0];
             if caller == ContextHandle::ROOT {
                 let (counts, over) = content.counts(entries);
@@ -315,6 +319,7 @@ impl<'l> RecordMaker<'l> {
             } else {
                 named.push(Named { caller, frame: Frame { method, bci: 0 }, target: Target::Method(at) });
             }
+            at += entries.len() as u32;
         }
         for (at, (stack, _)) in (0..).zip(&content.stacks) {
             let caller = content.contexts.caller(*stack);
@@ -330,7 +335,7 @@ impl<'l> RecordMaker<'l> {
         chain_order::walk(&content.contexts, content.spelling, named, |name, target| {
             match target {
                 Target::Method(at) => {
-                    let (counts, over) = content.counts(records[at as usize]);
+                    let (counts, over) = content.counts(content.record_from(at as usize));
                     saturated += over;
                     self.context(name, counts);
                     self.records.sort_by(|a, b| a.0.cmp(&b.0));

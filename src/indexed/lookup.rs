@@ -4,8 +4,8 @@
 //! Most entries have one record with counters only. A quick path recognises them with few
 //! branches and uses their counters in place.
 
-use super::layout::{FileBytes, ITEM_HEADER, since};
-use super::records::Records;
+use super::layout::{FileBytes, ITEM_HEADER};
+use super::records::{RECORD_HEADER, Records, end_of_plain, length, plain_record, word};
 use crate::bytes::window::Window;
 use crate::bytes::{Cursor, Endian};
 use crate::error::{Error, Result};
@@ -132,6 +132,12 @@ impl<'data> Table<'data> {
     pub(super) fn records_at(&self, place: u64) -> Result<Records<'data>> {
         let item = self.item_at(place)?;
         Ok(Records::unchecked(item.data, item.data_offset, self.version))
+    }
+
+    /// The only record of the item that begins at that place of the file, if it has only counters.
+    pub(super) fn plain_record_at(&self, place: u64) -> Option<RecordView<'data>> {
+        let (func_hash, counters) = plain_record(self.item_at(place).ok()?.data, end_of_plain(self.version)?)?;
+        Some(RecordView::of_counters(func_hash, Counters::stored(counters)))
     }
 
     /// The item that begins at that place of the file.
@@ -391,23 +397,6 @@ pub(super) struct PlainEntry {
     pub(super) len: usize,
 }
 
-/// FuncHash and number of counters.
-const RECORD_HEADER: usize = 16;
-
-/// Returns the bytes after the counters of a record without other data; `None` if the file does not store the number of
-/// counters.
-fn end_of_plain(version: u32) -> Option<&'static [u8]> {
-    // No bytes of a bitmap, no bits of uniformity, and value data of 8 bytes, which are its own size and no kinds.
-    const END: &[u8] = &[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0];
-    match version {
-        since::UNIFORMITY.. => Some(END),
-        since::BITMAPS.. => Some(&END[8..]),
-        since::VALUE_SITES.. => Some(&END[16..]),
-        since::RECORD_COUNTS.. => Some(&[]),
-        _ => None,
-    }
-}
-
 impl PlainEntry {
     /// Returns the entry at the beginning of `bytes`, if it is complete and has only counters; `end` is that of
     /// [`end_of_plain`] for the version.
@@ -416,31 +405,17 @@ impl PlainEntry {
         let (header, rest) = bytes.split_first_chunk::<ITEM_HEADER>()?;
         let (name, rest) = rest.split_at_checked(length(word(header, 8))?)?;
         let data = rest.get(..length(word(header, 16))?)?;
-        let (record, rest) = data.split_first_chunk::<RECORD_HEADER>()?;
-        let (counters, rest) = rest.split_at_checked(length(word(record, 8))?.checked_mul(8)?)?;
-        if rest != end || counters.is_empty() {
-            return None;
-        }
+        let (func_hash, counters) = plain_record(data, end)?;
         let data_at = ITEM_HEADER + name.len();
         let counters_at = data_at + RECORD_HEADER;
         Some(Self {
             name_ref: word(header, 0),
             name: ITEM_HEADER..data_at,
-            func_hash: word(record, 0),
-            counters: counters_at..counters_at + counters.len(),
+            func_hash,
+            counters: counters_at..counters_at + size_of_val(counters),
             len: data_at + data.len(),
         })
     }
-}
-
-#[inline]
-fn word<const LEN: usize>(bytes: &[u8; LEN], at: usize) -> u64 {
-    bytes[at..].first_chunk::<8>().map_or(0, |bytes| LittleEndian::read_u64(bytes))
-}
-
-#[inline]
-fn length(word: u64) -> Option<usize> {
-    usize::try_from(word).ok()
 }
 
 #[cfg(test)]

@@ -12,7 +12,8 @@ use crate::limits::Limits;
 use crate::memory::{self, HOLD_INPUT};
 use crate::model::summary::SummaryRow;
 use crate::model::{
-    BinaryId, FunctionRecord, MemProfSection, ProfileKind, ProfileSummary, TemporalProfile, TemporalTrace, release,
+    BinaryId, FunctionRecord, MemProfSection, ProfileKind, ProfileSummary, RecordView, TemporalProfile, TemporalTrace,
+    release,
 };
 use byteorder::{ByteOrder, LittleEndian};
 
@@ -211,6 +212,11 @@ impl<'data> IndexedProfile<'data> {
     /// Returns the records of the entry at a known [place](Entry::place) of the file.
     pub(crate) fn records_at(&self, place: u64) -> impl Iterator<Item = FunctionRecord> + use<'data> {
         self.table.records_at(place).into_iter().flatten().map_while(Result::ok)
+    }
+
+    /// Returns the only record of the entry at a [place](Entry::place) of the file, if it has only counters.
+    pub(crate) fn plain_record_at(&self, place: u64) -> Option<RecordView<'data>> {
+        self.table.plain_record_at(place)
     }
 
     /// Returns the name of the entry at a [place](Entry::place) of the file.

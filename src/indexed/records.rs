@@ -32,6 +32,9 @@ impl<'data> Records<'data> {
     /// takes none of the name's records either.
     pub(super) fn read(data: &'data [u8], offset: u64, version: u32) -> Result<Self> {
         let mut records = Self::unchecked(data, offset, version);
+        if end_of_plain(version).is_some_and(|end| plain_record(data, end).is_some()) {
+            return Ok(Self { len: 1, ..records });
+        }
         if data.is_empty() || !data.len().is_multiple_of(8) {
             let detail = format!("a name has {} bytes of records, which is not a multiple of 8 above 0", data.len());
             return Err(records.rest.place(malformed(detail)));
@@ -174,6 +177,42 @@ impl Iterator for Records<'_> {
 }
 
 impl FusedIterator for Records<'_> {}
+
+/// FuncHash and number of counters.
+pub(super) const RECORD_HEADER: usize = 16;
+
+/// Returns the bytes after the counters of a record without other data; `None` if the file does not store the number of
+/// counters.
+pub(super) fn end_of_plain(version: u32) -> Option<&'static [u8]> {
+    // No bytes of a bitmap, no bits of uniformity, and value data of 8 bytes, which are its own size and no kinds.
+    const END: &[u8] = &[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0];
+    match version {
+        since::UNIFORMITY.. => Some(END),
+        since::BITMAPS.. => Some(&END[8..]),
+        since::VALUE_SITES.. => Some(&END[16..]),
+        since::RECORD_COUNTS.. => Some(&[]),
+        _ => None,
+    }
+}
+
+/// Returns the FuncHash and the counters of the records of a name, if they are one record that has only counters; `end` is
+/// that of [`end_of_plain`] for the version.
+#[inline]
+pub(super) fn plain_record<'data>(data: &'data [u8], end: &[u8]) -> Option<(u64, &'data [[u8; 8]])> {
+    let (header, rest) = data.split_first_chunk::<RECORD_HEADER>()?;
+    let (counters, rest) = rest.split_at_checked(length(word(header, 8))?.checked_mul(8)?)?;
+    (rest == end && !counters.is_empty()).then(|| (word(header, 0), counters.as_chunks().0))
+}
+
+#[inline]
+pub(super) fn word<const LEN: usize>(bytes: &[u8; LEN], at: usize) -> u64 {
+    bytes[at..].first_chunk::<8>().map_or(0, |bytes| LittleEndian::read_u64(bytes))
+}
+
+#[inline]
+pub(super) fn length(word: u64) -> Option<usize> {
+    usize::try_from(word).ok()
+}
 
 /// The parts of a skipped record.
 struct Skipped {

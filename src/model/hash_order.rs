@@ -222,29 +222,60 @@ impl Mersenne {
 /// The indexes of `count` names in the order of the names, a prefix before its
 /// extensions; equal names in any order.
 pub(crate) fn name_order<'a>(count: u32, name: impl Fn(u32) -> &'a [u8]) -> Vec<u32> {
-    let shared = shared_prefix(count, &name);
-    let rest = |at: u32| &name(at)[shared..];
-    let mut keyed: Vec<(u128, u32)> = (0..count).map(|at| (leading_bytes(rest(at)), at)).collect();
-    // Most names differ within the key, which needs no memory access.
-    keyed.sort_unstable_by(|(a, one), (b, other)| a.cmp(b).then_with(|| rest(*one).cmp(rest(*other))));
+    let mut keyed: Vec<(NameKey, u32)> = (0..count).map(|at| (NameKey::default(), at)).collect();
+    // Ranges of names that have so many first bytes in common.
+    let mut unsorted = vec![(0..keyed.len(), 0)];
+    while let Some((range, common)) = unsorted.pop() {
+        let start = range.start;
+        let names = &mut keyed[range];
+        let common = common + shared_prefix(names.iter().map(|(_, at)| &name(*at)[common..]));
+        for (key, at) in &mut *names {
+            *key = NameKey::of(&name(*at)[common..]);
+        }
+        // Reads no names, which are all over the memory.
+        names.sort_unstable_by_key(|(key, _)| *key);
+        let mut end = start;
+        for equal in names.chunk_by(|(one, _), (other, _)| one == other) {
+            end += equal.len();
+            if equal.len() > 1 && equal[0].0.is_cut() {
+                unsorted.push((end - equal.len()..end, common + NameKey::BYTES));
+            }
+        }
+    }
     keyed.into_iter().map(|(_, at)| at).collect()
 }
 
 /// Number of bytes with which all names begin.
-fn shared_prefix<'a>(count: u32, name: impl Fn(u32) -> &'a [u8]) -> usize {
-    let mut names = (0..count).map(name);
+fn shared_prefix<'a>(mut names: impl Iterator<Item = &'a [u8]>) -> usize {
     let first = names.next().unwrap_or_default();
     names.fold(first.len(), |shared, name| {
         first[..shared].iter().zip(name).position(|(a, b)| a != b).unwrap_or(shared.min(name.len()))
     })
 }
 
-/// Returns the first 16 bytes as a number with the same order, padded with zeros.
-fn leading_bytes(name: &[u8]) -> u128 {
-    let mut key = [0; 16];
-    let len = name.len().min(key.len());
-    key[..len].copy_from_slice(&name[..len]);
-    u128::from_be_bytes(key)
+/// The first bytes of a name, in the order of names.
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct NameKey {
+    /// The bytes, padded with zeros.
+    bytes: u128,
+    /// Their number. One more if the name has further bytes.
+    len: u8,
+}
+
+impl NameKey {
+    const BYTES: usize = size_of::<u128>();
+
+    fn of(name: &[u8]) -> Self {
+        let mut bytes = [0; Self::BYTES];
+        let len = name.len().min(bytes.len());
+        bytes[..len].copy_from_slice(&name[..len]);
+        Self { bytes: u128::from_be_bytes(bytes), len: name.len().min(Self::BYTES + 1) as u8 }
+    }
+
+    /// Whether the name has more bytes.
+    fn is_cut(self) -> bool {
+        usize::from(self.len) > Self::BYTES
+    }
 }
 
 #[cfg(test)]
@@ -327,7 +358,7 @@ mod name_order_tests {
         #[test]
         fn names_are_sorted_as_bytes(
             prefix in "[a_\0]{0,20}",
-            names in prop::collection::vec(prop_oneof!["[\0ab]{0,40}", "[^a]{0,3}"], 0..40),
+            names in prop::collection::vec(prop_oneof!["[\0ab]{0,40}", "[^a]{0,3}", "a{14,18}\0{0,2}[bc]{0,40}"], 0..40),
         ) {
             let mut names: Vec<String> = names.iter().map(|name| format!("{prefix}{name}")).collect();
             let order = name_order(names.len() as u32, |at| names[at as usize].as_bytes());

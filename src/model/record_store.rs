@@ -11,6 +11,7 @@ use crate::memory::SharedBytes;
 use crate::model::counter_list::{CounterList, Place};
 use crate::model::counters::Counters;
 use crate::model::record::{FunctionRecord, RecordView, SitesByKind};
+use std::ops::Range;
 
 /// Records in insertion order. Counters, bitmaps and values can be changed in place;
 /// the number of counters of a record is fixed.
@@ -19,6 +20,8 @@ pub struct RecordStore {
     counters: CounterList,
     records: Vec<Stored>,
     extras: Vec<Extra>,
+    /// The bitmaps of all records, one after the other.
+    bitmaps: Vec<u8>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -34,17 +37,11 @@ struct Stored {
 /// The parts that most records do not have.
 #[derive(Debug, Clone, Default)]
 struct Extra {
-    bitmap: Vec<u8>,
+    /// Where the bitmap is.
+    bitmap: Range<usize>,
     sites: SitesByKind,
     /// Only records of GPU programs have it.
     uniformity: Option<Box<Uniformity>>,
-}
-
-impl Extra {
-    fn copy_of(record: RecordView<'_>) -> Self {
-        let uniformity = (!record.uniformity.is_empty()).then(|| Box::new(record.uniformity.clone()));
-        Self { bitmap: record.bitmap.to_vec(), sites: record.sites.to_compact(), uniformity }
-    }
 }
 
 /// No index.
@@ -76,6 +73,7 @@ impl RecordStore {
         self.counters.clear();
         self.records.clear();
         self.extras.clear();
+        self.bitmaps.clear();
     }
 
     /// Keeps a file: counters of later records that lie in it are not copied.
@@ -115,7 +113,11 @@ impl RecordStore {
     pub fn push(&mut self, record: RecordView<'_>) {
         let mut extra = NONE;
         if !record.has_only_counters() {
-            extra = self.push_extra(Extra::copy_of(record));
+            let start = self.bitmaps.len();
+            self.bitmaps.extend_from_slice(record.bitmap);
+            let uniformity = (!record.uniformity.is_empty()).then(|| Box::new(record.uniformity.clone()));
+            let bitmap = start..self.bitmaps.len();
+            extra = self.push_extra(Extra { bitmap, sites: record.sites.to_compact(), uniformity });
         }
         let counters = self.counters.push(record.counters);
         self.records.push(Stored { func_hash: record.func_hash, counters, extra, next: NONE });
@@ -136,7 +138,7 @@ impl RecordStore {
     pub fn record(&self, index: usize) -> RecordView<'_> {
         let stored = &self.records[index];
         let (bitmap, sites, uniformity) = match self.extras.get(stored.extra as usize) {
-            Some(extra) => (extra.bitmap.as_slice(), &extra.sites, extra.uniformity.as_deref()),
+            Some(extra) => (&self.bitmaps[extra.bitmap.clone()], &extra.sites, extra.uniformity.as_deref()),
             None => (&[][..], SitesByKind::NONE, None),
         };
         let counters = self.counters.at(stored.counters);
@@ -179,7 +181,7 @@ impl RecordStore {
     #[inline]
     pub fn bitmap_mut(&mut self, index: usize) -> &mut [u8] {
         let extra = self.records[index].extra;
-        self.extras.get_mut(extra as usize).map_or(&mut [], |extra| extra.bitmap.as_mut_slice())
+        self.extras.get(extra as usize).map_or(&mut [], |extra| &mut self.bitmaps[extra.bitmap.clone()])
     }
 
     /// Returns the sites of one kind of a record, to be changed; panics as [`record`](Self::record).

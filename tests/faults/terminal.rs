@@ -58,7 +58,9 @@ fn documents_with_control_characters_are_json() {
     write("a.proftext", format!(":ir\n{name}\n1\n1\n5\n\n"));
     write("a.prof", format!("{name}:100:5\n 1: 5\n"));
     write("a.collapsed", format!("main;{name} 3\n"));
-    for arguments in ["show a.prof", "show a.collapsed", "show a.proftext --all-functions --counts", "diff a.prof a.prof"] {
+    for arguments in
+        ["show a.prof", "show a.collapsed", "show a.proftext --all-functions --counts", "diff a.prof a.prof"]
+    {
         let mut command = command();
         let arguments: Vec<&str> = arguments.split(' ').chain(["--json"]).collect();
         let finished = Finished::from(command.current_dir(folder.path()).args(&arguments).output().unwrap());

@@ -119,6 +119,10 @@ fn samples_after_the_end_show_a_shorter_function() {
         assert_eq!(folder.fit("far.prof --against program")["used_counts"], 1.0);
         let fitting = folder.fit("fits.prof --against program");
         assert_eq!(fitting["used_counts"], 1.0, "{fitting:#}");
+        // Inlined copies of `g` can lack its last lines, which shows nothing.
+        folder.write("inlined.prof", "main:90:1\n 1: 50\n 1: g:20\n  7: 20\n");
+        let inlined = folder.fit("inlined.prof --against program");
+        assert_eq!((functions(&inlined, "changed"), functions(&inlined, "used")), (0, 2), "{release}: {inlined:#}");
         // With symbols only.
         folder.run("strip --strip-debug program -o named");
         let named = folder.fit("old.prof --against named");

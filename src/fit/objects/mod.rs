@@ -175,10 +175,11 @@ pub fn read_sampled_program(path: &Path, bytes: &[u8], limits: &Limits) -> Resul
     for probe in probes {
         functions.entry(probe.name).or_default().checksum = Some(probe.checksum);
     }
-    for (name, last_lines) in lines.last_lines {
+    for (name, last) in lines.last_lines {
         let function = functions.entry(name).or_default();
-        function.last_line = last_lines.map(|(last_line, _)| last_line);
-        function.line_at_bounds = last_lines.map_or(0, |(_, at_bounds)| at_bounds);
+        let lines = last.lines.filter(|_| last.has_whole_copy);
+        function.last_line = lines.map(|(last_line, _)| last_line);
+        function.line_at_bounds = lines.map_or(0, |(_, at_bounds)| at_bounds);
         function.has_lines = true;
     }
     if functions.is_empty() {
@@ -210,11 +211,20 @@ fn makes_its_own_lines(file: &object::File<'_>, limits: &Limits) -> bool {
 
 /// The lines of a program.
 struct SourceLines {
-    /// The last lines of each function: of its rows, and of the rows at its bounds. `None` if all rows are in front of its
-    /// declaration, as those of macros, or if none are left.
-    last_lines: BTreeMap<Vec<u8>, Option<(u32, u32)>>,
+    /// The last lines of each function.
+    last_lines: BTreeMap<Vec<u8>, LastLines>,
     /// The addresses of rows of line tables, sorted: from, to.
     covered: Vec<(u64, u64)>,
+}
+
+/// The last lines of the copies of a function.
+#[derive(Default)]
+struct LastLines {
+    /// The last line of its rows, and of the rows at its bounds. `None` if all rows are in front of its declaration, as
+    /// those of macros, or if none are left.
+    lines: Option<(u32, u32)>,
+    /// Whether there is a copy that is not inlined. Inlined copies often lack the last lines.
+    has_whole_copy: bool,
 }
 
 impl SourceLines {
@@ -285,6 +295,8 @@ struct Subroutine {
     last_line: u64,
     /// The last line of rows in which it begins or ends.
     line_at_bounds: u64,
+    /// Whether it is code that is not inlined.
+    is_whole: bool,
 }
 
 /// The entries of a unit, which can refer to those of other units.
@@ -347,6 +359,7 @@ impl UnitLines {
     fn add<'a>(&mut self, unit_entries: UnitEntries<'_, 'a>, entry: &Entry<'a>) -> Result<usize> {
         let at = self.subroutines.len();
         let mut ranges = ranges_of(unit_entries.dwarf, &unit_entries.units[unit_entries.at], entry)?;
+        let ranges_before = self.ranges.len();
         while let Some(range) = ranges.next().map_err(damaged)? {
             if range.begin < range.end {
                 self.ranges.push((range.begin, range.end, at));
@@ -356,7 +369,9 @@ impl UnitLines {
         let is_declared_only = entry.attr_value(constants::DW_AT_declaration).is_some();
         let name = if is_declared_only { None } else { unit_entries.name(entry) };
         let first_line = unit_entries.line(entry, constants::DW_AT_decl_line);
-        self.subroutines.push(Subroutine { depth: entry.depth(), name, first_line, last_line: 0, line_at_bounds: 0 });
+        let is_whole = entry.tag() == constants::DW_TAG_subprogram && self.ranges.len() > ranges_before;
+        let depth = entry.depth();
+        self.subroutines.push(Subroutine { depth, name, first_line, last_line: 0, line_at_bounds: 0, is_whole });
         Ok(at)
     }
 
@@ -404,14 +419,15 @@ impl UnitLines {
         Ok(())
     }
 
-    fn add_to(self, found: &mut BTreeMap<Vec<u8>, Option<(u32, u32)>>) {
+    fn add_to(self, found: &mut BTreeMap<Vec<u8>, LastLines>) {
         for subroutine in self.subroutines {
             let (Some(name), first, last) = (subroutine.name, subroutine.first_line, subroutine.last_line) else {
                 continue;
             };
-            let lines = found.entry(name).or_default();
+            let of_function = found.entry(name).or_default();
+            of_function.has_whole_copy |= subroutine.is_whole;
             if first > 0 && last >= first {
-                let (known, at_bounds) = lines.get_or_insert_default();
+                let (known, at_bounds) = of_function.lines.get_or_insert_default();
                 let lines = |line: u64| u32::try_from(line.saturating_sub(first)).unwrap_or(u32::MAX);
                 *known = (*known).max(lines(last));
                 *at_bounds = (*at_bounds).max(lines(subroutine.line_at_bounds));

@@ -207,6 +207,9 @@ impl Functions for EncodedFunctions<'_> {
     }
 
     fn each_record(&self, at: usize, push: &mut dyn FnMut(RecordView<'_>, bool)) {
+        if let Some(record) = self.profile.plain_record_at(self.places[at]) {
+            return push(record, true);
+        }
         let records = as_merged(self.profile.records_at(self.places[at]));
         for (number, record) in records.iter().enumerate() {
             push(record.view(), number + 1 == records.len());

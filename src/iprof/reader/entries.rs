@@ -104,8 +104,7 @@ pub(super) struct EntryReader<'r, S> {
     mark: Mark,
     base: u64,
     batch: Batch,
-    /// Keys of contexts, which are spread as hashes are.
-    seen: HashTable<u128>,
+    seen: ContextKeys,
     packing: Packing,
     stray_monitor: Option<Vec<TypeCount>>,
     size: PartSize,
@@ -135,7 +134,7 @@ impl<'r, S: Sink> EntryReader<'r, S> {
             mark: Mark::default(),
             base: 0,
             batch: Batch::default(),
-            seen: HashTable::new(),
+            seen: ContextKeys::default(),
             packing: Packing::default(),
             stray_monitor: None,
             size: PartSize::default(),
@@ -158,14 +157,14 @@ impl<'r, S: Sink> EntryReader<'r, S> {
                 let coming = at..batch.steps.len().min(at + ANNOUNCED);
                 self.sink.announce(batch.outermost(coming.clone()));
                 for key in batch.identities.get(coming).unwrap_or_default() {
-                    black_box(self.seen.find(*key as u64, |_| false));
+                    self.seen.announce(*key);
                 }
             }
             let (before, after) = batch.notes[notes..step.notes_end].split_at(step.context_notes_end - notes);
             before.iter().for_each(|note| self.record(note, base, index + at));
             let identity = batch.identities.get(at).copied();
             if let Some(key) = identity.filter(|_| step.is_located)
-                && !is_new(&mut self.seen, key)
+                && !self.seen.insert(key)
             {
                 self.reading.repeated.insert(key);
                 let (offset, path) = (base + step.context_at as u64, format_args!("{group}[{}].ctx", index + at));
@@ -234,15 +233,31 @@ impl<'r, S: Sink> EntryReader<'r, S> {
     }
 }
 
-/// Adds a key; false when it was there.
-#[inline]
-fn is_new(seen: &mut HashTable<u128>, key: u128) -> bool {
-    match seen.entry(key as u64, |known| *known == key, |known| *known as u64) {
-        hash_table::Entry::Occupied(_) => false,
-        hash_table::Entry::Vacant(place) => {
-            place.insert(key);
-            true
+/// Keys of contexts, which are spread as hashes are. Several tables, so that only a part of the keys is in memory twice
+/// while a table grows.
+#[derive(Default)]
+struct ContextKeys([HashTable<u128>; 16]);
+
+impl ContextKeys {
+    fn table(&mut self, key: u128) -> &mut HashTable<u128> {
+        &mut self.0[(key >> 124) as usize]
+    }
+
+    /// Adds a key; false when it was there.
+    #[inline]
+    fn insert(&mut self, key: u128) -> bool {
+        match self.table(key).entry(key as u64, |known| *known == key, |known| *known as u64) {
+            hash_table::Entry::Occupied(_) => false,
+            hash_table::Entry::Vacant(place) => {
+                place.insert(key);
+                true
+            }
         }
+    }
+
+    /// Loads the memory where a key would be.
+    fn announce(&mut self, key: u128) {
+        black_box(self.table(key).find(key as u64, |_| false));
     }
 }
 
