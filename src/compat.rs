@@ -77,6 +77,11 @@ impl Compat {
         self.is_llvm()
     }
 
+    /// Returns true if `order` knows the names of local functions of LLVM up to 17, `file:function`, too.
+    pub(crate) fn splits_names_at_colons(self) -> bool {
+        !self.is_llvm()
+    }
+
     /// Returns true if compressed inputs are decompressed.
     pub(crate) fn decompresses(self) -> bool {
         !self.is_llvm()

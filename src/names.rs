@@ -12,6 +12,21 @@ pub(crate) fn colon_form(name: &[u8]) -> Option<Vec<u8>> {
     Some(form)
 }
 
+/// Splits the name of a local function into its file and the function: `file;function`, or `file:function` of LLVM up to
+/// 17. The file of other names is empty. Names of Objective-C methods contain `:`, within brackets.
+pub(crate) fn split_local(name: &[u8]) -> (&[u8], &[u8]) {
+    let semicolon = memchr::memrchr(b';', name);
+    // A colon after a drive letter is part of the file name.
+    let is_separator =
+        |at: usize| name[at] == b'[' || name[at] == b':' && !matches!(name.get(at + 1), Some(b'\\' | b'/'));
+    let from = semicolon.map_or(0, |at| at + 1);
+    let colon = (from..name.len()).find(|at| is_separator(*at)).filter(|at| name[*at] == b':');
+    match colon.or_else(|| memchr::memchr(b';', name)) {
+        Some(at) if at + 1 < name.len() => (&name[..at], &name[at + 1..]),
+        _ => (&[], name),
+    }
+}
+
 /// Demangles the name of a Rust or C++ function; `None` for other symbols, and without the feature `demangle`.
 ///
 /// ```
@@ -116,7 +131,8 @@ impl NamePattern {
             Pattern::Within(part) => contains(name, part.as_bytes()),
             // A local function is stored with its file.
             Pattern::Exact(wanted) => {
-                name.strip_suffix(wanted.as_bytes()).is_some_and(|file| file.is_empty() || file.ends_with(b";"))
+                let is_file = |file: &[u8]| file.ends_with(b";") || file.ends_with(b":") && !file.ends_with(b"::");
+                name.strip_suffix(wanted.as_bytes()).is_some_and(|file| file.is_empty() || is_file(file))
             }
             Pattern::Regex(_, expression) => expression.is_match(name),
         }
@@ -151,7 +167,7 @@ mod tests {
 
     #[test]
     fn patterns_select_stored_and_demangled_names() {
-        let names = ["main", "calc.c;add", "a.cpp;_Z3addii", "_RNvCs1234_7mycrate3foo", "mainline"];
+        let names = ["main", "calc.c;add", "a.cpp;_Z3addii", "_RNvCs1234_7mycrate3foo", "mainline", "b.cpp:_ZL3subi"];
         for (pattern, expected) in [
             ("main", &[0, 4][..]),
             ("=main", &[0]),
@@ -163,6 +179,9 @@ mod tests {
             ("_Z3", &[2]),
             ("/^main$/", &[0]),
             ("/add\\(int/", &[2]),
+            ("=_ZL3subi", &[5]),
+            ("=sub(int)", &[5]),
+            ("=foo", &[]),
             ("nosuch", &[]),
             ("=", &[]),
             ("/", &[]),
@@ -173,6 +192,29 @@ mod tests {
         }
         assert!(NamePattern::parse("/(/").is_err());
         assert!(!NamePattern::stored(b"add(").matches(b"_Z3addii"));
+    }
+
+    #[test]
+    fn local_names_of_every_release_have_a_file() {
+        for (name, file, function) in [
+            ("a.cpp;_ZL1f", "a.cpp", "_ZL1f"),
+            ("a.cpp:_ZL1f", "a.cpp", "_ZL1f"),
+            ("a;b.c:f", "a;b.c", "f"),
+            ("a;b;f", "a", "b;f"),
+            ("C:\\a.c:f", "C:\\a.c", "f"),
+            ("C:\\a.c;f", "C:\\a.c", "f"),
+            ("C:/a.c:f", "C:/a.c", "f"),
+            ("b.m:-[Foo bar:]", "b.m", "-[Foo bar:]"),
+            ("b.m;-[Foo bar:]", "b.m", "-[Foo bar:]"),
+            ("-[X y:z:]", "", "-[X y:z:]"),
+            (";f", "", "f"),
+            ("f;", "", "f;"),
+            ("f:", "", "f:"),
+            ("main", "", "main"),
+            ("", "", ""),
+        ] {
+            assert_eq!(split_local(name.as_bytes()), (file.as_bytes(), function.as_bytes()), "{name}");
+        }
     }
 
     #[test]

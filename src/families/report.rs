@@ -74,11 +74,11 @@ pub fn order_file(input: impl Into<Input>, read: &ReadOptions, options: &OrderOp
             .with_hint("pass an LLVM instrumentation profile with temporal traces"));
     }
     report_with(&input, read, |reader| {
-        if read.compat.ignores_faults_when_comparing() {
-            while let Ok(Some(_)) = reader.next_record() {}
-            return order::order_traces(reader, options);
+        if !read.compat.ignores_faults_when_comparing() {
+            return order::order(reader, options);
         }
-        order::order(reader, options)
+        while let Ok(Some(_)) = reader.next_record() {}
+        order::order_traces(reader, options, read.compat)
     })
 }
 

@@ -1,14 +1,17 @@
 //! A function order with which the startup of a program touches few pages.
 //!
 //! Functions that ran at about the same time in many temporal traces are placed next to each other, by recursive
-//! balanced bisection (`partition`). The result is identical to that of `llvm-profdata order`.
+//! balanced bisection (`partition`). The result is that of the `llvm-profdata order` of the release that compiled the
+//! program.
 
 mod partition;
 
 pub use partition::Node;
 
+use crate::compat::Compat;
 use crate::error::{Error, Result};
 use crate::model::{NameRef, ProfileReader, TemporalProfile, TemporalTrace};
+use crate::names::split_local;
 use crate::number_format::exponential;
 use hashbrown::{HashMap, HashSet};
 use serde::Serialize;
@@ -37,7 +40,7 @@ pub struct Order {
 /// One line of the order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct OrderedFunction {
-    /// The file of a local function (`file;name`).
+    /// The file of a local function (`file;name`, or `file:name` of LLVM up to 17).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// The symbol, bytes that are not UTF-8 replaced.
@@ -55,7 +58,7 @@ pub struct OrderedFunction {
 /// The errors of the reader; a usage error if all traces are set aside.
 pub fn order(reader: &mut dyn ProfileReader, options: &OrderOptions) -> Result<Order> {
     while reader.next_record()?.is_some() {}
-    order_traces(reader, options)
+    order_traces(reader, options, Compat::Profbridge)
 }
 
 /// Like [`order`], for a reader whose records were already read.
@@ -63,7 +66,7 @@ pub fn order(reader: &mut dyn ProfileReader, options: &OrderOptions) -> Result<O
 /// # Errors
 ///
 /// The errors of [`order`].
-pub(crate) fn order_traces(reader: &mut dyn ProfileReader, options: &OrderOptions) -> Result<Order> {
+pub(crate) fn order_traces(reader: &mut dyn ProfileReader, options: &OrderOptions, compat: Compat) -> Result<Order> {
     let TemporalProfile { traces, .. } = reader.temporal();
     if options.test_traces > 0 && options.test_traces >= traces.len() {
         return Err(Error::usage(format!(
@@ -76,8 +79,8 @@ pub(crate) fn order_traces(reader: &mut dyn ProfileReader, options: &OrderOption
     let order = order_nodes(used);
     let page_fault_area = (!tests.is_empty()).then(|| page_fault_area(&order, tests));
     let symbols = reader.symbols()?;
-    let functions = order.iter().map(|id| OrderedFunction::new(symbols.name(*id).unwrap_or_default())).collect();
-    Ok(Order { functions, page_fault_area })
+    let function = |id: &NameRef| OrderedFunction::new(symbols.name(*id).unwrap_or_default(), compat);
+    Ok(Order { functions: order.iter().map(function).collect(), page_fault_area })
 }
 
 /// Orders the functions of the traces.
@@ -104,9 +107,10 @@ fn page_fault_area(order: &[NameRef], traces: &[TemporalTrace]) -> f64 {
 }
 
 impl OrderedFunction {
-    /// Splits `file;name`; a name that ends with the semicolon has no file.
-    fn new(pgo_name: &[u8]) -> Self {
+    /// Splits the name of a local function. A name that ends with the separator has no file.
+    fn new(pgo_name: &[u8], compat: Compat) -> Self {
         let (file, name) = match pgo_name.iter().position(|b| *b == b';') {
+            _ if compat.splits_names_at_colons() => split_local(pgo_name),
             Some(at) if at + 1 < pgo_name.len() => (&pgo_name[..at], &pgo_name[at + 1..]),
             _ => (&[][..], pgo_name),
         };

@@ -47,7 +47,15 @@ fn a_profile_without_traces_gives_an_empty_order() {
 
 #[test]
 fn a_name_that_ends_with_the_separator_has_no_file() {
-    assert_eq!(OrderedFunction::new(b"a.c;").name, "a.c;");
-    assert_eq!(OrderedFunction::new(b";f").file, None);
-    assert_eq!(OrderedFunction::new(b";f").name, "f");
+    let split = |name: &[u8], compat| {
+        let function = OrderedFunction::new(name, compat);
+        (function.file, function.name)
+    };
+    for compat in [Compat::Profbridge, Compat::Llvm22] {
+        assert_eq!(split(b"a.c;", compat), (None, "a.c;".to_string()));
+        assert_eq!(split(b";f", compat), (None, "f".to_string()));
+        assert_eq!(split(b"a.c;f", compat), (Some("a.c".to_string()), "f".to_string()));
+    }
+    assert_eq!(split(b"a.c:f", Compat::Profbridge), (Some("a.c".to_string()), "f".to_string()));
+    assert_eq!(split(b"a.c:f", Compat::Llvm22), (None, "a.c:f".to_string()));
 }
