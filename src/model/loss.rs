@@ -52,6 +52,8 @@ pub enum LossKind {
     RecordsWithoutCounters,
     /// Counts above 1 in byte coverage, which knows covered or not (raw files).
     CounterValues,
+    /// Counts above 2^56, which are written, but for which readers reject the file (raw files of LLVM 18 and later).
+    LargeCounts,
     /// Values of a site beyond the 255 most frequent.
     ValuesBeyondLimit,
     /// Entries of a trace that name no record, or one again (raw files).
@@ -142,6 +144,10 @@ impl LossKind {
             Self::TargetNames => ("target without a name", "targets without a name"),
             Self::RecordsWithoutCounters => ("record without counters", "records without counters"),
             Self::CounterValues => ("count above 1 of a byte counter", "counts above 1 of byte counters"),
+            Self::LargeCounts => (
+                "count above 2^56, with which LLVM rejects the file",
+                "counts above 2^56, with which LLVM rejects the file",
+            ),
             Self::ValuesBeyondLimit => ("value beyond 255 of a site", "values beyond 255 of a site"),
             Self::TraceEntries => ("entry of a temporal trace", "entries of a temporal trace"),
             Self::FuncHashes => ("function hash", "function hashes"),

@@ -170,8 +170,8 @@ pub const RELEASES: [ReleaseRow; 25] = [
 ];
 
 /// The row of a toolchain: `llvm-14`, `clang-3.9`, `rustc-1.75`, `rust-1.75.0`,
-/// `swift-5.9`, `xcode-16.3`, or a bare LLVM number. Further parts of the
-/// version are ignored.
+/// `swift-5.9`, `xcode-16.3`, also without the hyphen, or a bare LLVM number.
+/// Further parts of the version are ignored.
 ///
 /// ```
 /// use profbridge::instr::release;
@@ -185,10 +185,12 @@ pub const RELEASES: [ReleaseRow; 25] = [
 /// Usage for a name that is not understood, and for a version that is older
 /// or newer than those of the table.
 pub fn parse(toolchain: &str) -> Result<&'static ReleaseRow> {
-    let (name, version) = match toolchain.split_once(['-', ' ']) {
-        Some((name, version)) => (name, Some(version)),
-        None if toolchain.starts_with(|first: char| first.is_ascii_digit()) => ("llvm", Some(toolchain)),
-        None => (toolchain, None),
+    let first_digit = toolchain.find(|c: char| c.is_ascii_digit());
+    let (name, version) = match (toolchain.split_once(['-', ' ']), first_digit) {
+        (Some((name, version)), _) => (name, Some(version)),
+        (None, Some(0)) => ("llvm", Some(toolchain)),
+        (None, Some(at)) => (&toolchain[..at], Some(&toolchain[at..])),
+        (None, None) => (toolchain, None),
     };
     let unknown = |hint| Error::usage(format!("unknown toolchain {toolchain:?}")).with_hint(hint);
     let Some(family) = Family::of(&name.to_ascii_lowercase()) else { return Err(unknown(hint_for(name))) };
@@ -447,6 +449,8 @@ mod tests {
             ("xcode-26.6", "21"),
             ("xcode-27.1", "21"),
             ("llvm-3", "3.9"),
+            ("llvm16", "16"),
+            ("Rustc1.75", "17"),
         ];
         for (name, llvm) in cases {
             assert_eq!(parse(name).unwrap().llvm, llvm, "{name}");
@@ -462,7 +466,8 @@ mod tests {
         let cases = [
             ("", "unknown toolchain \"\"", spellings),
             ("llvm-", "unknown toolchain \"llvm-\"", spellings),
-            ("llvm16", "unknown toolchain \"llvm16\"", spellings),
+            ("llvm24", "LLVM 24 is newer than LLVM 23, the newest known release", newer),
+            ("lllvm16", "unknown toolchain \"lllvm16\"", spellings),
             ("rustc", "unknown toolchain \"rustc\"", "add the version, as in rustc-1.75"),
             ("gcc-12", "unknown toolchain \"gcc-12\"", spellings),
             ("rustc-1.103", "rustc 1.103 is newer than rustc 1.102, the newest known release", newer),

@@ -7,6 +7,7 @@ use crate::model::symbols::NameRefMap;
 use crate::model::{
     Loss, LossKind, Losses, NameRef, Profile, ProfileKind, RecordView, ValueCount, ValueKind, ValueSites,
 };
+use crate::raw::reader::LARGEST_PLAUSIBLE_COUNTER;
 
 /// One record to be written.
 pub(super) struct Item<'p> {
@@ -154,6 +155,9 @@ impl<'p> Plan<'p> {
         }
         if self.encoding.version < 9 {
             self.losses.add(LossKind::BitmapBytes, record.bitmap.len() as u64);
+        } else if !self.byte_counters && record.max_counter() > LARGEST_PLAUSIBLE_COUNTER {
+            let large = record.counters.iter().filter(|counter| *counter > LARGEST_PLAUSIBLE_COUNTER).count();
+            self.losses.add(LossKind::LargeCounts, large as u64);
         }
         for kind in ValueKind::EACH {
             let sites = record.sites(kind);

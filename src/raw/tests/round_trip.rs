@@ -234,6 +234,20 @@ fn byte_counters_keep_covered_and_not_covered() {
 }
 
 #[test]
+fn counts_that_readers_reject_are_a_loss() {
+    let mut profile = Profile { kind: ProfileKind::IR, ..Profile::default() };
+    for (name, counters) in [(b"a", vec![1 << 56, 2]), (b"b", vec![0, (1 << 56) + 1, u64::MAX])] {
+        let function = profile.functions.intern(name);
+        profile.functions.push_record(function, &FunctionRecord::new(3, counters));
+    }
+    for encoding in all_encodings().filter(|encoding| encoding.version >= 3) {
+        let lost = losses(&profile, &WriteOptions::new(encoding)).unwrap();
+        let large = lost.iter().find(|loss| loss.kind == LossKind::LargeCounts).map(|loss| loss.count);
+        assert_eq!(large, (encoding.version >= 9).then_some(2), "{encoding:?}");
+    }
+}
+
+#[test]
 fn an_empty_profile_is_a_header() {
     for encoding in all_encodings() {
         let file = write(&Profile::default(), &WriteOptions::new(encoding)).unwrap();
