@@ -394,7 +394,7 @@ fn unknown_targets_are_errors_and_nothing_is_written() {
             ],
         ),
         (None, "--for rustc-1.103", vec!["rustc 1.103 is newer than rustc 1.102", "--for llvm-N"]),
-        (None, "--for lllvm16", vec!["unknown toolchain \"lllvm16\"", "use llvm-16"]),
+        (None, "--for lvm-16", vec!["unknown toolchain \"lvm-16\"", "use llvm-16"]),
         (None, "--for rustc", vec!["unknown toolchain \"rustc\"", "rustc-1.75"]),
         (None, "--for ndk-r26", vec!["unknown toolchain \"ndk-r26\"", "its clang reports"]),
         (None, "--for gcc-12", vec!["write llvm-14"]),

@@ -71,6 +71,19 @@ fn documents_with_control_characters_are_json() {
     }
 }
 
+#[test]
+fn linkers_get_names_as_they_are() {
+    let name = "evil\u{7f}\u{85}";
+    let folder = tempfile::tempdir().unwrap();
+    let trace = format!(":temporal_prof_traces\n1\n1\n1\n{name},\n\n{name}\n1\n1\n5\n\n");
+    fs::write(folder.path().join("a.proftext"), format!(":ir\n{trace}")).unwrap();
+    let mut command = command();
+    let finished = Finished::from(command.current_dir(folder.path()).args(["order", "a.proftext"]).output().unwrap());
+    assert!(finished.stdout.ends_with(format!("\n{name}\n").as_bytes()), "{finished:?}");
+    let Some((shown, code)) = on_a_terminal(folder.path(), "order a.proftext") else { return };
+    assert!(code == Some(0) && shown.contains("evil\\u007f\\u0085"), "{shown:?}");
+}
+
 /// Runs a command line on a pseudo-terminal. Returns the output and the exit code.
 fn on_a_terminal(folder: &std::path::Path, line: &str) -> Option<(String, Option<i32>)> {
     let program = env!("CARGO_BIN_EXE_profbridge");

@@ -313,3 +313,11 @@ pub(crate) fn write_output(path: &Path, write: impl FnOnce(&mut dyn Write) -> io
     let mut text = Escaped::new(StandardOutput);
     write(&mut text).and_then(|()| text.flush()).map_err(|source| Error::io("cannot write", source))
 }
+
+/// Like [`write_output`], for text that other programs read: only a terminal gets escaped names.
+pub(crate) fn write_for_tools(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+    if !is_standard_output(path) || io::stdout().is_terminal() {
+        return write_output(path, write);
+    }
+    write(&mut StandardOutput).map_err(|source| Error::io("cannot write", source))
+}

@@ -113,7 +113,7 @@ impl FitArgs {
         }
         if let Some(path) = &self.write_remapping {
             let file = fit.remapping()?;
-            console::write_output(path, |out| out.write_all(&file.text))?;
+            console::write_for_tools(path, |out| out.write_all(&file.text))?;
             console::note(&format!("{}: new names of {}", path.display(), number_of(file.functions, "function")));
             if file.left_out > 0 {
                 let more = number_of(file.left_out, "more name");

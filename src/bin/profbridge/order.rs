@@ -1,7 +1,7 @@
 //! `order`: an order of functions for the linker.
 
 use crate::console;
-use crate::console::write_output;
+use crate::console::write_for_tools;
 use crate::demangled::{DemangleArgs, parse_pattern};
 use crate::documents::{self, Described, FileJson};
 use crate::outputs::guard;
@@ -72,7 +72,7 @@ impl OrderArgs {
             let json = Described { file: FileJson::of(&file), report: &ordered.value };
             documents::write_named(&self.output, "profbridge.order/2", &json, self.names)?;
         } else {
-            write_output(&self.output, |out| {
+            write_for_tools(&self.output, |out| {
                 let mut named = self.names.writer(out, false);
                 ordered.value.write_text(&mut named)?;
                 named.finish()
