@@ -223,7 +223,7 @@ impl Mersenne {
 /// extensions; equal names in any order.
 pub(crate) fn name_order<'a>(count: u32, name: impl Fn(u32) -> &'a [u8]) -> Vec<u32> {
     let mut keyed: Vec<(NameKey, u32)> = (0..count).map(|at| (NameKey::default(), at)).collect();
-    // Ranges of names that have so many first bytes in common.
+    // Ranges of names, and the number of first bytes that they have in common.
     let mut unsorted = vec![(0..keyed.len(), 0)];
     while let Some((range, common)) = unsorted.pop() {
         let start = range.start;

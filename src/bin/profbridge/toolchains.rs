@@ -77,8 +77,8 @@ mod tests {
             let error = release::parse(written).unwrap_err();
             suggest(error, written).hint().unwrap().to_string()
         };
-        assert!(said("llvm16").contains("use llvm-16"), "{}", said("llvm16"));
-        assert!(said("RUSTC1.75").contains("use rustc-1.75"), "{}", said("RUSTC1.75"));
+        assert!(said("llvm_16").contains("use llvm-16"), "{}", said("llvm_16"));
+        assert!(said("RUSCT1.75").contains("use rustc-1.75"), "{}", said("RUSCT1.75"));
         assert!(said("lvm-14").contains("use llvm-14"), "{}", said("lvm-14"));
         assert!(said("rutsc-1.75").contains("use rustc-1.75"));
         for written in ["turbo", "rustc", "ndk-r26", "apple-clang-15", "rustc-1.150", "llvm-24", "llvm-2"] {
