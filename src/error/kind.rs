@@ -298,7 +298,7 @@ impl fmt::Display for ErrorKind {
                 f.write_str("the profile contains only addresses; the program that wrote it is required")
             }
             Self::UnableToSymbolize { detail } => write!(f, "unable to look up addresses: {detail}"),
-            Self::UnableToCompare { detail } => write!(f, "nothing to compare: {detail}"),
+            Self::UnableToCompare { detail } => write!(f, "cannot compare: {detail}"),
             Self::KindConflict { detail } => f.write_str(detail),
             Self::LimitExceeded { what, found, limit, .. } => write!(f, "{what} is {found}, the limit is {limit}"),
             Self::Unsupported { what } => write!(f, "{what} is not supported"),

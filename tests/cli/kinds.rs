@@ -111,7 +111,7 @@ fn profiles_of_two_kinds_are_not_compared() {
     let folder = text_of_each_kind();
     for (one, other) in [(0, 1), (0, 2), (2, 3), (2, 4), (4, 5)] {
         let wanted =
-            format!("nothing to compare: the kinds of their counters differ ({}; {})", KINDS[one].1, KINDS[other].1);
+            format!("cannot compare: the kinds of their counters differ ({}; {})", KINDS[one].1, KINDS[other].1);
         for command in ["diff", "overlap"] {
             let finished = run(&folder, &format!("{command} {one} {other}"));
             finished.assert_refused(1, &[&wanted]);
