@@ -201,7 +201,7 @@ fn print(check: &FileCheck, names: DemangleArgs) {
         let more = if finding.more > 0 { format!(" (and {} more)", finding.more) } else { String::new() };
         let line =
             format!("  {}: {}: {}{offset}: {}{more}", finding.level, finding.code, finding.path, finding.message);
-        console::print_line(&console::escape(&names.apply(&line, false)));
+        console::print_line(&console::escape(names.apply(&line, false)));
     }
     if let Some(hint) = &check.hint {
         console::print_line(&format!("  hint: {hint}"));

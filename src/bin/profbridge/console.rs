@@ -6,6 +6,7 @@ use crate::standard_output::StandardOutput;
 use profbridge::input::output::{is_standard_output, replace_by_name_with};
 use profbridge::instr::{Loss, LossKind};
 use profbridge::{Error, Result, Warning};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -110,11 +111,15 @@ pub(crate) fn status(text: &str) {
 }
 
 /// Escapes control characters, so that they never reach the terminal. In JSON, the string stays the same.
-pub(crate) fn escape(text: &str) -> String {
+pub(crate) fn escape<'t>(text: impl Into<Cow<'t, str>>) -> String {
+    let text = text.into();
+    if are_plain(text.as_bytes()) {
+        return text.into_owned();
+    }
     let mut escaped = Escaped::new(Vec::with_capacity(text.len()));
     let written = escaped.write_all(text.as_bytes()).and_then(|()| escaped.flush());
     written.expect("a vector takes every byte");
-    String::from_utf8_lossy(&escaped.out).into_owned()
+    String::from_utf8(escaped.out).expect("escaped text is UTF-8, as the text is")
 }
 
 /// A writer that escapes control characters, so that a report with names from a file can be printed on a terminal. The form

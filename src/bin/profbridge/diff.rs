@@ -125,7 +125,7 @@ impl DiffArgs {
         } else {
             let mut text = String::new();
             found.write_text(&mut text).map_err(|_| Error::usage("cannot write the report"))?;
-            console::print_line(console::escape(&self.names.apply(&text, false)).trim_end());
+            console::print_line(console::escape(self.names.apply(&text, false)).trim_end());
         }
         gates::require(&outcomes).map_err(|error| {
             if outcomes.iter().all(|outcome| outcome.found.is_some()) {

@@ -36,7 +36,7 @@ struct Document<'a, T> {
 pub(crate) fn line(schema: &str, ok: bool, body: &impl Serialize) -> Result<String> {
     let line = serde_json::to_string(&Document { schema, ok, body });
     // JSON does not escape all control characters.
-    Ok(console::escape(&line.map_err(|error| Error::io("cannot write JSON", io::Error::from(error)))?))
+    Ok(console::escape(line.map_err(|error| Error::io("cannot write JSON", io::Error::from(error)))?))
 }
 
 /// Prints a document on standard output.

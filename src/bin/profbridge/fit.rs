@@ -147,7 +147,7 @@ impl FitArgs {
         }
         let mut text = String::new();
         write_text(&mut text, report).map_err(|_| Error::usage("cannot write the report"))?;
-        console::print_line(console::escape(&self.names.apply(&text, false)).trim_end());
+        console::print_line(console::escape(self.names.apply(&text, false)).trim_end());
         Ok(())
     }
 }

@@ -92,7 +92,7 @@ fn print<'a>(
     }
     let mut out = Vec::new();
     text(&mut out).map_err(|source| Error::io("cannot write", source))?;
-    console::print_line(console::escape(&String::from_utf8_lossy(&out)).trim_end());
+    console::print_line(console::escape(String::from_utf8_lossy(&out)).trim_end());
     Ok(())
 }
 
