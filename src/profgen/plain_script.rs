@@ -64,10 +64,12 @@ pub(super) fn read(
     };
     let patterns = Patterns::new()?;
     let mut lines = Lines::new(input.content(limits)?);
-    // A head without frames yet.
-    let mut head = false;
+    // A head without frames yet. A line of unknown form is one if a frame follows.
+    let (mut head, mut unknown) = (false, false);
+    let mut after_sample = false;
     while lines.next()? {
         let text = String::from_utf8_lossy(&lines.line);
+        let (was_unknown, was_sample) = (std::mem::take(&mut unknown), std::mem::take(&mut after_sample));
         if text.contains("PERF_RECORD_") {
             reader.close(&mut head);
             if let Some(mapping) = patterns.mapping(&lines.line) {
@@ -87,6 +89,7 @@ pub(super) fn read(
         match place_in(&text, is_indented) {
             Some(place) if is_indented => {
                 head = true;
+                reader.read.bad_lines -= u64::from(was_unknown);
                 reader.push(&place);
             }
             Some(place) => {
@@ -94,13 +97,15 @@ pub(super) fn read(
                 reader.begin(&text);
                 reader.push(&place);
                 reader.close(&mut true);
+                after_sample = true;
             }
             // Lines of the source follow their frames.
-            None if head && text.starts_with([' ', '\t']) => {}
+            None if (head || was_sample) && text.starts_with([' ', '\t']) => {}
             None => {
                 reader.close(&mut head);
                 head = trimmed.ends_with(':') || trimmed.bytes().all(|byte| byte.is_ascii_digit() || byte == b'/');
-                reader.read.bad_lines += u64::from(!head);
+                unknown = !head;
+                reader.read.bad_lines += u64::from(unknown);
                 reader.begin(&text);
             }
         }

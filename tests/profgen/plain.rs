@@ -531,6 +531,7 @@ fn the_text_of_plain_samples_gives_the_profile_of_their_recording() {
             ("-F +pid", false),
             ("-F +srcline", false),
             ("-F ip,sym,symoff", false),
+            ("-F comm,pid,ip,sym,symoff,dso", false),
             ("-F ip,sym", true),
             ("-F ip", true),
         ] {
@@ -547,7 +548,8 @@ fn the_text_of_plain_samples_gives_the_profile_of_their_recording() {
                     assert!(output.status.success() || message.contains("pass perf.data itself"), "{message}");
                     continue;
                 }
-                folder.run(&line);
+                let said = errors(&folder.run(&line));
+                assert!(!said.contains("could not be read"), "{program} {options} {fields} {mappings}: {said}");
                 let found = std::fs::read(folder.path("text.proftext")).expect("it is written");
                 assert!(found == expected, "{program} {options} {fields} {mappings}");
             }
