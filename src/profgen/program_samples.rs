@@ -101,9 +101,9 @@ impl ProgramSamples {
         if all > 0.0 { weighted / all } else { 1.0 }
     }
 
-    /// Returns true for samples of this build of the program.
+    /// Returns true for samples of this build of the program. Copies of a program without a build id are known by name.
     pub(super) fn is_same_program(&self, other: &Self) -> bool {
-        other.build_id == self.build_id && other.name == self.name
+        other.build_id == self.build_id && (self.build_id.is_some() || other.name == self.name)
     }
 
     /// Returns true if there are no samples in the program.
@@ -359,5 +359,17 @@ mod tests {
             error,
             "the partial merge has samples of app with the build id ac, not of app with the build id ab01"
         );
+    }
+
+    #[test]
+    fn a_build_is_the_same_under_another_name_if_it_has_an_id() {
+        let mut renamed = samples();
+        renamed.name = b"app-1.2".to_vec();
+        samples().append(renamed.clone(), 1).unwrap();
+        renamed.build_id = None;
+        let mut own = samples();
+        own.build_id = None;
+        let error = own.append(renamed, 1).unwrap_err().to_string();
+        assert!(error.contains("samples of app-1.2, which has no build id, not of app,"), "{error}");
     }
 }

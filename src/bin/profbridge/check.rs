@@ -195,7 +195,7 @@ fn reason(failing: &[&FileCheck]) -> String {
 }
 
 fn print(check: &FileCheck, names: DemangleArgs) {
-    console::print_line(&console::escape(&head(check)));
+    console::print_line(&console::escape(head(check)));
     for finding in &check.findings {
         let offset = finding.offset.map(|offset| format!(", byte {offset:#x}")).unwrap_or_default();
         let more = if finding.more > 0 { format!(" (and {} more)", finding.more) } else { String::new() };

@@ -108,10 +108,10 @@ pub(crate) fn run(
         return Ok(ExitCode::SUCCESS);
     }
     let text = if callers.is_none() && callees.is_none() {
-        console::escape(&write_statistics(&statistics, if topn == 0 { ROWS } else { topn }))
+        console::escape(write_statistics(&statistics, if topn == 0 { ROWS } else { topn }))
     } else {
         let both: Vec<String> = [("Callers", &callers), ("Callees", &callees)].into_iter().filter_map(titled).collect();
-        console::escape(&both.join("\n"))
+        console::escape(both.join("\n"))
     };
     console::write_output(out, |out| out.write_all(names.apply(&text, json).as_bytes()))?;
     Ok(ExitCode::SUCCESS)

@@ -40,7 +40,7 @@ impl Tables {
             out.push('\n');
         }
         for Skipped { compiler, reason } in skipped {
-            let _ = writeln!(out, "not compared: {}: {}", escape(&compiler.display().to_string()), escape(reason));
+            let _ = writeln!(out, "not compared: {}: {}", escape(compiler.display().to_string()), escape(reason));
         }
         let (holding, all) = count(cells);
         let _ = writeln!(out, "{holding} of {all} cells hold through profbridge");
@@ -88,7 +88,7 @@ impl Tables {
             }
         }
         for (reason, names) in hidden {
-            let _ = writeln!(out, "  not supported by {}: {}", escape(&names.join(", ")), escape(reason));
+            let _ = writeln!(out, "  not supported by {}: {}", escape(names.join(", ")), escape(reason));
         }
         out.push('\n');
     }
