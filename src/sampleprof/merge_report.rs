@@ -40,8 +40,10 @@ pub struct FileMergeOptions {
 impl FileMergeOptions {
     /// Returns the options of the merger.
     pub(super) fn merge_options(&self) -> MergeOptions {
-        let discriminator_bits = self.compat.is_llvm().then_some(self.read.discriminator_bits);
-        let mut options = MergeOptions { rules: self.read.rules, discriminator_bits, ..self.merge.clone() };
+        let inherits_kinds = self.compat.is_llvm();
+        let discriminator_bits = inherits_kinds.then_some(self.read.discriminator_bits);
+        let mut options =
+            MergeOptions { rules: self.read.rules, discriminator_bits, inherits_kinds, ..self.merge.clone() };
         if options.rules.folds_to_one_frame() {
             options.cold.frames = options.cold.frames.min(1);
         }

@@ -224,7 +224,7 @@ impl Merger {
         let is_partial = stated.partial && (self.kind.partial || self.required.is_none());
         self.kind.learn(stated);
         self.kind.partial = is_partial;
-        self.check_kind()
+        self.check_kind(if self.options.inherits_kinds { self.kind } else { Kind::of(stated) })
     }
 
     /// Starts a merge of records that refer to the given names.
@@ -265,14 +265,12 @@ impl Merger {
         self.merge_at(key, record, 1);
     }
 
-    fn check_kind(&mut self) -> Result<()> {
-        let Some(required) = self.required else {
-            self.required = Some(self.kind);
-            return Ok(());
-        };
-        let detail = if required.probe_based != self.kind.probe_based {
+    /// Checks the kind of an input.
+    fn check_kind(&mut self, kind: Kind) -> Result<()> {
+        let required = *self.required.get_or_insert(kind);
+        let detail = if required.probe_based != kind.probe_based {
             "cannot merge probe-based profile with non-probe-based profile"
-        } else if required.context_sensitive != self.kind.context_sensitive {
+        } else if required.context_sensitive != kind.context_sensitive {
             "cannot merge CS profile with non-CS profile"
         } else {
             return Ok(());

@@ -136,6 +136,8 @@ pub struct MergeOptions {
     pub layout: Option<Layout>,
     /// The functions to keep.
     pub filter: Filter,
+    /// Whether a file that does not state a kind has that of the file before, as in llvm-profdata.
+    pub(crate) inherits_kinds: bool,
 }
 
 impl MergeOptions {

@@ -176,6 +176,32 @@ fn families_are_not_mixed_and_each_is_recognised() {
     assert!(text(&kinds.stderr).contains("cannot merge probe-based profile with non-probe-based profile"), "{kinds:?}");
 }
 
+/// Binary profiles without probes and contexts do not state that they have none, so that llvm-profdata takes them for the
+/// kind of the file before.
+#[test]
+fn kinds_are_not_mixed_in_any_order_and_encoding() {
+    let workspace = workspace();
+    let kinds = [
+        ("lines", "foo:10:1\n 1: 10\n"),
+        ("probes", "foo:10:1\n 1: 10\n !CFGChecksum: 7\n"),
+        ("contexts", "[main:1 @ foo]:10:1\n 1: 10\n"),
+    ];
+    for (kind, content) in kinds {
+        workspace.write(&format!("{kind}.text"), content);
+        workspace.run(&format!("profbridge convert {kind}.text --sample-format extbinary -o {kind}.ext"));
+        workspace.run(&format!("profbridge merge --partial {kind}.ext -o {kind}.part"));
+    }
+    for (first, second) in kinds.iter().flat_map(|(first, _)| kinds.map(|(second, _)| (first, second))) {
+        for (form, other) in [("text", "ext"), ("ext", "text"), ("ext", "ext"), ("part", "ext"), ("part", "part")] {
+            let inputs = format!("{first}.{form} {second}.{other}");
+            let merged =
+                workspace.attempt(&format!("profbridge merge {inputs} --allow-duplicates -o x --failure-mode=all"));
+            assert_eq!(merged.status.success(), *first == second, "{inputs}: {merged:?}");
+            assert_eq!(text(&merged.stderr).contains("cannot merge"), *first != second, "{inputs}: {merged:?}");
+        }
+    }
+}
+
 #[test]
 fn overlap_compares_profiles() {
     let workspace = workspace();
