@@ -200,13 +200,6 @@ impl<'b, 'p> Builder<'b, 'p> {
         }
     }
 
-    /// Like [`add_body`](Self::add_body), but the total counts duplicated code like the locations do.
-    pub(super) fn add_samples(&mut self, chain: u32, weight: Weight) {
-        let innermost = self.chains.chain(chain).next();
-        let factor = innermost.map_or(1, |frame| self.program.discriminators.factor(frame.discriminator));
-        self.add_body(chain, Weight { total: weight.total.saturating_mul(factor), ..weight });
-    }
-
     /// Counts the calls of a function at the end of a chain.
     pub(super) fn add_call(&mut self, chain: u32, callee: &[u8], count: u64) {
         let callee = self.records.name(callee);

@@ -188,7 +188,7 @@ pub(super) fn plain_profile(
     let chains = chains(program, &addresses, limits)?;
     let mut builder = Builder::new(program, &chains);
     for (chain, weight) in weigh(program, &pieces, &addresses, &chains, |_| 1) {
-        builder.add_samples(chain, weight);
+        builder.add_body(chain, weight);
     }
     let entries = entries(program, &counters.runs);
     for (entry, count) in &entries {

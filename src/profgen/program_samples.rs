@@ -101,8 +101,13 @@ impl ProgramSamples {
         if all > 0.0 { weighted / all } else { 1.0 }
     }
 
-    /// Returns true for samples of this build of the program. Copies of a program without a build id are known by name.
+    /// Returns true for samples of this build of the program under this name: one of several programs can be a copy.
     pub(super) fn is_same_program(&self, other: &Self) -> bool {
+        other.build_id == self.build_id && other.name == self.name
+    }
+
+    /// Returns true for samples of this build of the program. Without a build id, the name tells.
+    fn is_same_build(&self, other: &Self) -> bool {
         other.build_id == self.build_id && (self.build_id.is_some() || other.name == self.name)
     }
 
@@ -140,7 +145,7 @@ impl ProgramSamples {
     ///
     /// Usage for samples of another build of the program.
     pub(super) fn append(&mut self, later: Self, weight: u64) -> Result<()> {
-        if !self.is_same_program(&later) {
+        if !self.is_same_build(&later) {
             let [own, other] = [&*self, &later].map(Self::words);
             return Err(Error::usage(format!("the partial merge has samples of {other}, not of {own}"))
                 .with_hint("give the program that was sampled"));

@@ -303,8 +303,8 @@ fn partial_merges_of_several_programs_are_finished_together() {
     let Some(folder) = available("parts of programs", &["clang-22", "objdump", "readelf"]).then(Folder::new) else {
         return;
     };
-    for program in ["busy", "other"] {
-        compile(&folder, &format!("{CLANG} -no-pie"), "busy.c", program);
+    for (program, build_id) in [("busy", "0xb1"), ("other", "0xb2")] {
+        compile(&folder, &format!("{CLANG} -no-pie -Wl,--build-id={build_id}"), "busy.c", program);
         let ip = instructions(&folder, program, "small")[4].0;
         folder.write(&format!("{program}.data"), plain_recording(&folder, program, &vec![(ip, Vec::new()); 60]));
     }
@@ -331,6 +331,10 @@ fn partial_merges_of_several_programs_are_finished_together() {
     }
     let (code, message) = folder.failure("profbridge merge busy.part other.part --binary busy -o one.prof");
     assert!(code == Some(2) && message.contains("other.part: the partial merge has samples of other"), "{message}");
+    // The same build under another name.
+    std::fs::copy(folder.path("busy"), folder.path("renamed")).expect("it is copied");
+    folder.run("profbridge merge busy.part --binary renamed -o renamed.proftext");
+    assert_eq!(read(&folder, "renamed.proftext"), read(&folder, "parts/busy.proftext"));
     compile(&folder, &format!("{CLANG} -no-pie"), "busy.c", "third");
     let ip = instructions(&folder, "third", "small")[4].0;
     folder.write("third.data", plain_recording(&folder, "third", &vec![(ip, Vec::new()); 60]));
@@ -412,6 +416,24 @@ fn totals_are_sums_of_samples() {
     let profile = read(&folder, "app.proftext");
     // 50 samples, and the calls of `small` at a line without samples.
     assert_eq!(numbers(&profile, "loop").map(|(total, _)| total), Some(80), "{profile}");
+}
+
+#[test]
+fn totals_count_the_samples_of_unrolled_loops_once() {
+    let Some(folder) = available("unrolled", &["clang-22", "objdump", "readelf"]).then(Folder::new) else { return };
+    let source = "__attribute__((noinline)) int unrolled(volatile int *at) {\n  int sum = 0;\n#pragma clang loop \
+                  unroll_count(8)\n  for (int i = 0; i < 4096; i++)\n    sum += at[i];\n  return sum;\n}\nint \
+                  main(void) {\n  static volatile int numbers[4096];\n  return unrolled(numbers);\n}\n";
+    folder.write("unrolled.c", source);
+    folder.run("clang-22 -O2 -g -fdebug-info-for-profiling -no-pie unrolled.c -o unrolled");
+    let code = instructions(&folder, "unrolled", "unrolled");
+    let samples: Vec<_> = code.iter().map(|(address, _)| vec![(*address, Vec::new()); 3]).collect();
+    folder.write("perf.data", plain_recording(&folder, "unrolled", &samples.concat()));
+    folder.run("profbridge merge perf.data --binary unrolled -o app.proftext");
+    let profile = read(&folder, "app.proftext");
+    assert_eq!(numbers(&profile, "unrolled").map(|(total, _)| total), Some(3 * code.len() as u64), "{profile}");
+    // Lines count every iteration.
+    assert!(profile.contains(": 24\n"), "{profile}");
 }
 
 #[test]
