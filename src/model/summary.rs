@@ -217,17 +217,14 @@ impl SummaryBuilder {
     fn count_equal(&mut self) {
         sort(&mut self.large);
         let distinct = 1 + self.large.windows(2).filter(|pair| pair[0] != pair[1]).count();
-        // The lists grow by a factor, so the work is in proportion to the number of counters.
-        self.next_count = if distinct <= self.large.len() / 4 {
+        if distinct <= self.large.len() / 4 {
             let known = self.counted.pop().unwrap_or_default();
-            let counted = counted(known, &self.large);
-            let len = counted.len();
-            self.counted.push(counted);
+            self.counted.push(counted(known, &self.large));
             self.large.clear();
-            len.saturating_mul(4)
-        } else {
-            self.large.len().saturating_mul(2)
-        };
+        }
+        // The lists grow by a factor, so the work is in proportion to the number of counters.
+        let kept = self.large.len().max(self.counted.last().map_or(0, Vec::len));
+        self.next_count = kept.saturating_mul(4);
     }
 
     /// Does now what [`finish`](Self::finish) would have to do for the counters

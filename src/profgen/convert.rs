@@ -416,7 +416,11 @@ fn without_samples(inputs: &[Input], program: &Program<'_>, limits: &Limits) -> 
     let names: Vec<String> =
         others.iter().take(MOST_NAMED).map(|(path, _)| String::from_utf8_lossy(path).into_owned()).collect();
     let error = Error::nothing_found(format!("no sample is in {}", program.name()));
-    if names.is_empty() && inputs.iter().any(|input| input.format().is_ok_and(|format| format != Format::PerfData)) {
+    let has_format = |is_wanted: fn(Format) -> bool| inputs.iter().any(|input| input.format().is_ok_and(is_wanted));
+    if names.is_empty() && has_format(|format| format == Format::Other(OtherFormat::BranchRecords)) {
+        return error.with_hint("print the mappings with `perf script --show-mmap-events`, or pass perf.data itself");
+    }
+    if names.is_empty() && has_format(|format| format != Format::PerfData) {
         return error.with_hint("print `sym`, `symoff` and `dso` with `perf script`, or pass perf.data itself");
     }
     if names.is_empty() {

@@ -71,8 +71,8 @@ impl PlainFindings {
         }
         if self.calls == 0 {
             warnings.push(format!(
-                "the calls of {program} are unknown: record call chains with `perf record -g` of a program with frame \
-                 pointers"
+                "no call chain has a call within {program}: if there are calls, record with `perf record -g` and compile it \
+                 with frame pointers"
             ));
         } else if self.cut_chains > self.all / CUT_CHAINS {
             let chains = number_of(self.cut_chains, "call chain");

@@ -124,7 +124,10 @@ fn samples_count_at_their_lines() {
     let bare: Vec<(u64, Vec<u64>)> = samples.iter().map(|(ip, _)| (*ip, Vec::new())).collect();
     folder.write("bare.data", plain_recording(&folder, "busy", &bare));
     let message = errors(&folder.run("profbridge convert bare.data --binary busy -o bare.proftext"));
-    assert!(message.contains("the calls of busy are unknown: record call chains with `perf record -g`"), "{message}");
+    assert!(
+        message.contains("no call chain has a call within busy: if there are calls, record with `perf record -g`"),
+        "{message}"
+    );
     let profile = read(&folder, "bare.proftext");
     assert_eq!((numbers(&profile, "small"), targets(&profile).len()), (Some((56, 30)), 0), "{profile}");
     assert!(!profile.contains(": 0\n"), "lines without samples may have run: {profile}");
