@@ -1,9 +1,10 @@
 //! The report of sampled stacks, and the flame graph of a large text.
 
 use super::collapsed::{Outline, OutlineNode};
-use crate::call_chains::{FrameKind, FunctionId, SampleStatistics, StackTable, percent, statistics};
+use crate::call_chains::{FrameKind, FunctionId, SampleStatistics, StackId, StackTable, percent, statistics};
 use crate::render::sections::{compare_shares, flame, own_shares};
 use crate::render::{Cell, FlameGraph, FlameNode, FrameColor, Histogram, Report, Section, Table, Totals, group_digits};
+use foldhash::HashMap;
 
 /// The report of `table`, perhaps compared with `baseline`.
 pub fn report(title: &str, table: &StackTable, baseline: Option<&StackTable>) -> Report {
@@ -20,10 +21,19 @@ pub fn report(title: &str, table: &StackTable, baseline: Option<&StackTable>) ->
     if !now.threads.is_empty() {
         report.sections.push(Section::Table(threads(&now)));
     }
-    let hits = table.samples().map(|sample| sample.hits);
-    let text = "Number of distinct stacks by sample count.";
-    report.sections.push(Section::Histogram(Histogram::by_powers_of_two("Distribution of sample counts", text, hits)));
+    report.sections.push(Section::Histogram(distribution(table, now.unit)));
     report
+}
+
+/// The number of stacks by their hits in all threads.
+fn distribution(table: &StackTable, unit: &str) -> Histogram {
+    let mut hits: HashMap<StackId, u64> = HashMap::default();
+    for sample in table.samples() {
+        let sum = hits.entry(sample.key.stack).or_default();
+        *sum = sum.saturating_add(sample.hits);
+    }
+    let text = format!("Number of distinct stacks by their {}.", heading(unit).to_lowercase());
+    Histogram::by_powers_of_two("Distribution of stacks", &text, hits.into_values())
 }
 
 fn facts(table: &StackTable, statistics: &SampleStatistics) -> Vec<(String, String)> {
@@ -114,5 +124,23 @@ pub fn graph_of_outline(outline: &Outline, unit: &'static str) -> FlameGraph {
         nodes: outline.nodes.iter().map(node).collect(),
         total: Totals { sum: clamp(outline.total), samples: outline.total as f64 },
         ..FlameGraph::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::Limits;
+    use crate::stacks::collapsed::{TextOptions, read_stacks};
+
+    #[test]
+    fn a_stack_of_several_threads_is_one() {
+        let text = b"[one tid=1];main;work 3\n[two tid=2];main;work 6\nmain 1\n";
+        let mut table = StackTable::new();
+        read_stacks(text.as_slice(), &TextOptions::default(), &Limits::default(), &mut table).unwrap();
+        let rows = distribution(&table, "hits").rows;
+        let seen: Vec<(&str, u64)> =
+            rows.iter().filter(|(_, stacks)| *stacks > 0).map(|(class, stacks)| (class.as_str(), *stacks)).collect();
+        assert_eq!(seen, [("1", 1), ("8 – 15", 1)]);
     }
 }

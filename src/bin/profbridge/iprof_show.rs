@@ -21,10 +21,10 @@ use std::process::ExitCode;
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Options for iprof and stacks")]
 pub(crate) struct IprofShowArgs {
-    /// List the callers of METHOD: a package, class, method, or /REGEX/
+    /// List up to 32 levels of callers of METHOD: a package, class, method, or /REGEX/
     #[arg(long, value_name = "METHOD")]
     callers: Option<String>,
-    /// List the callees of METHOD
+    /// List up to 32 levels of callees of METHOD
     #[arg(long, value_name = "METHOD")]
     callees: Option<String>,
     /// The value of call chains [default: samples if there are any, otherwise calls]
