@@ -32,9 +32,6 @@ impl<'data> Records<'data> {
     /// takes none of the name's records either.
     pub(super) fn read(data: &'data [u8], offset: u64, version: u32) -> Result<Self> {
         let mut records = Self::unchecked(data, offset, version);
-        if end_of_plain(version).is_some_and(|end| plain_record(data, end).is_some()) {
-            return Ok(Self { len: 1, ..records });
-        }
         if data.is_empty() || !data.len().is_multiple_of(8) {
             let detail = format!("a name has {} bytes of records, which is not a multiple of 8 above 0", data.len());
             return Err(records.rest.place(malformed(detail)));

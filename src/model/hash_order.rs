@@ -253,28 +253,25 @@ fn shared_prefix<'a>(mut names: impl Iterator<Item = &'a [u8]>) -> usize {
     })
 }
 
-/// The first bytes of a name, in the order of names.
+/// The first bytes of a name, padded with zeros, and in the lowest byte their number, which is one more if the name has
+/// further bytes. In the order of names.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-struct NameKey {
-    /// The bytes, padded with zeros.
-    bytes: u128,
-    /// Their number. One more if the name has further bytes.
-    len: u8,
-}
+struct NameKey(u128);
 
 impl NameKey {
-    const BYTES: usize = size_of::<u128>();
+    const BYTES: usize = size_of::<u128>() - 1;
 
     fn of(name: &[u8]) -> Self {
-        let mut bytes = [0; Self::BYTES];
-        let len = name.len().min(bytes.len());
-        bytes[..len].copy_from_slice(&name[..len]);
-        Self { bytes: u128::from_be_bytes(bytes), len: name.len().min(Self::BYTES + 1) as u8 }
+        let mut key = [0; Self::BYTES + 1];
+        let len = name.len().min(Self::BYTES);
+        key[..len].copy_from_slice(&name[..len]);
+        key[Self::BYTES] = name.len().min(Self::BYTES + 1) as u8;
+        Self(u128::from_be_bytes(key))
     }
 
     /// Whether the name has more bytes.
     fn is_cut(self) -> bool {
-        usize::from(self.len) > Self::BYTES
+        self.0 as u8 as usize > Self::BYTES
     }
 }
 

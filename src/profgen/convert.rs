@@ -418,7 +418,9 @@ fn without_samples(inputs: &[Input], program: &Program<'_>, limits: &Limits) -> 
     let error = Error::nothing_found(format!("no sample is in {}", program.name()));
     let has_format = |is_wanted: fn(Format) -> bool| inputs.iter().any(|input| input.format().is_ok_and(is_wanted));
     if names.is_empty() && has_format(|format| format == Format::Other(OtherFormat::BranchRecords)) {
-        return error.with_hint("print the mappings with `perf script --show-mmap-events`, or pass perf.data itself");
+        return error.with_hint(
+            "print the mappings, too (option `show-mmap-events` of `perf script`), or pass perf.data itself",
+        );
     }
     if names.is_empty() && has_format(|format| format != Format::PerfData) {
         return error.with_hint("print `sym`, `symoff` and `dso` with `perf script`, or pass perf.data itself");

@@ -171,7 +171,7 @@ fn messages_name_the_missing_data() {
     let without_mappings: Vec<&str> = recorded.lines().filter(|line| !line.contains("PERF_RECORD_")).collect();
     folder.write("nomap.txt", without_mappings.join("\n"));
     for (line, expected) in [
-        ("nomap.txt --binary prog", "print the mappings with `perf script --show-mmap-events`"),
+        ("nomap.txt --binary prog", "print the mappings, too (option `show-mmap-events`"),
         ("prog.txt --binary bare", "bare: the program has no debug info"),
         ("prog.txt --binary lines", "lines: the debug info of the program has no functions"),
         ("prog.txt --binary lines", "-fdebug-info-for-profiling"),
