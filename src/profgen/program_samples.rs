@@ -106,7 +106,7 @@ impl ProgramSamples {
         other.build_id == self.build_id && other.name == self.name
     }
 
-    /// Returns true for samples of this build of the program. Without a build id, the name tells.
+    /// Returns true for samples of this build of the program. Without a build id, the name decides.
     fn is_same_build(&self, other: &Self) -> bool {
         other.build_id == self.build_id && (self.build_id.is_some() || other.name == self.name)
     }
