@@ -1,8 +1,7 @@
 //! A function order with which the startup of a program touches few pages.
 //!
 //! Functions that ran at about the same time in many temporal traces are placed next to each other, by recursive
-//! balanced bisection (`partition`). The result is that of the `llvm-profdata order` of the release that compiled the
-//! program.
+//! balanced bisection (`partition`). The order is that of `llvm-profdata order` of LLVM 22.
 
 mod partition;
 
