@@ -50,7 +50,7 @@ impl Content {
 ///
 /// # Errors
 ///
-/// I/O and the errors of either file, with its path; nothing to compare if they belong to different families or
+/// I/O and the errors of either file, with its path; unable to compare if they belong to different families or
 /// programs.
 pub fn fit_files(profile: impl Into<Input>, against: impl Into<Input>, options: &FitOptions) -> Result<Fit> {
     let (profile, against) = (&profile.into(), &against.into());

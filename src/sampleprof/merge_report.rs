@@ -40,10 +40,13 @@ pub struct FileMergeOptions {
 impl FileMergeOptions {
     /// Returns the options of the merger.
     pub(super) fn merge_options(&self) -> MergeOptions {
-        let inherits_kinds = self.compat.is_llvm();
-        let discriminator_bits = inherits_kinds.then_some(self.read.discriminator_bits);
-        let mut options =
-            MergeOptions { rules: self.read.rules, discriminator_bits, inherits_kinds, ..self.merge.clone() };
+        let is_llvm = self.compat.is_llvm();
+        let mut options = MergeOptions {
+            rules: self.read.rules,
+            discriminator_bits: is_llvm.then_some(self.read.discriminator_bits),
+            inherits_kinds: is_llvm,
+            ..self.merge.clone()
+        };
         if options.rules.folds_to_one_frame() {
             options.cold.frames = options.cold.frames.min(1);
         }

@@ -156,7 +156,7 @@ fn release_of(line: &[u8]) -> Option<Release> {
 ///
 /// # Errors
 ///
-/// Not an object; nothing to compare if a program has none of these; the errors of damaged ones; unable to correlate if debug
+/// Not an object; unable to compare if a program has none of these; the errors of damaged ones; unable to correlate if debug
 /// info is split and its files are missing.
 pub fn read_sampled_program(path: &Path, bytes: &[u8], limits: &Limits) -> Result<SampledProgram> {
     let file = parse(bytes)?;
