@@ -12,7 +12,7 @@
 use crate::ascii::percent_decode;
 use crate::bridge::shape::Shape;
 use crate::digits::push_signed;
-use crate::iprof::{MethodHandle, Tables, TypeHandle};
+use crate::iprof::{MethodHandle, Tables, TypeHandle, name_at};
 use crate::java;
 use crate::model::name_ref;
 pub use crate::model::record::func_hash;
@@ -406,8 +406,7 @@ impl EncodedNames {
     }
 
     pub(super) fn method(&self, handle: MethodHandle) -> &[u8] {
-        let before = handle.index().checked_sub(1);
-        &self.methods[before.map_or(0, |before| self.method_ends[before])..self.method_ends[handle.index()]]
+        name_at(&self.methods, &self.method_ends, handle.index() as u32)
     }
 
     /// Returns all methods.

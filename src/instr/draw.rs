@@ -6,7 +6,7 @@ use crate::model::summary::{CUTOFFS, ProfileSummary, SummaryRules};
 use crate::model::{
     FunctionView, LARGEST_COUNT, Profile, ProfileKind, RecordView, SummaryBuilder, SymbolTable, ValueKind,
 };
-use crate::names::demangled;
+use crate::names::{demangled, split_local};
 use crate::render::sections::compare_shares;
 use crate::render::{Cell, Histogram, Report, Section, Table, group_digits, largest};
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -144,19 +144,11 @@ fn functions(profile: &Profile) -> Vec<FunctionCounts<'_>> {
         .collect()
 }
 
-/// Returns the start of the symbol in the name of a local function: after the file and a semicolon, or up to LLVM 17 a
-/// colon. Mangled names contain neither.
-fn local_symbol(text: &str) -> usize {
-    let is_mangled = |at: usize| ["_Z", "_R", "__Z", "__R"].iter().any(|mark| text[at..].starts_with(mark));
-    let after = |mark: char| text.rfind(mark).map(|at| at + 1);
-    after(';').or_else(|| after(':').filter(|at| is_mangled(*at))).unwrap_or(0)
-}
-
 /// Returns a name for display: Rust and C++ names as in their source, with bytes that are not UTF-8 escaped. The file
 /// before the name of a local function is kept.
 fn display(name: &[u8]) -> String {
     let Ok(text) = std::str::from_utf8(name) else { return name.escape_ascii().to_string() };
-    let (file, symbol) = text.split_at(local_symbol(text));
+    let (file, symbol) = text.split_at(name.len() - split_local(name).1.len());
     demangled(symbol).map_or_else(|| text.to_string(), |name| format!("{file}{name}"))
 }
 

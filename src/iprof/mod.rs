@@ -96,7 +96,7 @@ pub use read::{CheckReport, ReadReport, Reader};
 pub(crate) use read::{evidence, has_tables_only, is_json};
 pub use reader::{PartSize, ReadOptions};
 pub use sections::{BranchRow, CountEntry, MAX_COUNT, Records, RowSection, SectionKind, Sections, TypeCount};
-pub(crate) use tables::Mapping;
+pub(crate) use tables::{Mapping, name_at};
 pub use tables::{MethodHandle, Tables, TypeHandle, display_name};
 pub(crate) use transform::sorted;
 pub use transform::{MethodFilter, RepairOptions, Repaired, canonical, canonical_with, repair_from};

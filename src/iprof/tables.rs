@@ -438,7 +438,8 @@ impl Names {
     }
 }
 
-fn name_at<'t>(text: &'t [u8], ends: &[usize], at: u32) -> &'t [u8] {
+/// Returns one of several names that are one after the other, by the places where they end.
+pub(crate) fn name_at<'t>(text: &'t [u8], ends: &[usize], at: u32) -> &'t [u8] {
     let at = at as usize;
     let start = if at == 0 { 0 } else { ends[at - 1] };
     &text[start..ends[at]]

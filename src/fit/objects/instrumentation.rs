@@ -13,6 +13,7 @@ use crate::model::release::{self, RELEASES};
 use crate::model::{ProfileKind, SymbolTable};
 use crate::objects::{self, contents};
 use crate::raw::RecordLayout;
+use byteorder::{ByteOrder, LittleEndian};
 use object::{BinaryFormat, Object, ObjectSection, ObjectSymbol};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -350,11 +351,11 @@ fn is_profile_section(name: &str) -> bool {
 fn has_code_view_lines(section: &[u8]) -> bool {
     const LINES: u32 = 0xf2;
     let mut rest = section.get(4..).unwrap_or_default();
-    while let [a, b, c, d, e, f, g, h, data @ ..] = rest {
-        if u32::from_le_bytes([*a, *b, *c, *d]) == LINES {
+    while let Some((header, data)) = rest.split_first_chunk::<8>() {
+        if LittleEndian::read_u32(&header[..4]) == LINES {
             return true;
         }
-        let len = u32::from_le_bytes([*e, *f, *g, *h]) as usize;
+        let len = LittleEndian::read_u32(&header[4..]) as usize;
         rest = len.checked_next_multiple_of(4).and_then(|len| data.get(len..)).unwrap_or_default();
     }
     false
