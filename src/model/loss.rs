@@ -144,7 +144,10 @@ impl LossKind {
             Self::TargetNames => ("target without a name", "targets without a name"),
             Self::RecordsWithoutCounters => ("record without counters", "records without counters"),
             Self::CounterValues => ("count above 1 of a byte counter", "counts above 1 of byte counters"),
-            Self::LargeCounts => ("count above 2^56, which LLVM rejects", "counts above 2^56, which LLVM rejects"),
+            Self::LargeCounts => (
+                "count above 2^56, which LLVM 18 and later reject",
+                "counts above 2^56, which LLVM 18 and later reject",
+            ),
             Self::ValuesBeyondLimit => ("value beyond 255 of a site", "values beyond 255 of a site"),
             Self::TraceEntries => ("entry of a temporal trace", "entries of a temporal trace"),
             Self::FuncHashes => ("function hash", "function hashes"),

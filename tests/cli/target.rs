@@ -453,6 +453,18 @@ fn a_version_that_cannot_hold_the_kind_is_refused_with_strict() {
     }
 }
 
+/// LLVM 18 and later reject these counts, but the file has them.
+#[test]
+fn large_counts_in_raw_profiles_are_not_called_dropped() {
+    let folder = Folder::new();
+    std::fs::write(folder.path("a.proftext"), format!(":ir\nmain\n1\n2\n5\n{}\n", (1_u64 << 56) + 1)).unwrap();
+    let written = run(&folder, None, "convert a.proftext -o a.profraw", &[]);
+    let warning = "warning: a.profraw: contains 1 count above 2^56, which LLVM 18 and later reject\n";
+    assert!(written.code == Some(0) && written.stderr.contains(warning), "{}", written.stderr);
+    let refused = run(&folder, None, "convert a.proftext -o b.profraw --strict", &[]);
+    refused.assert_refused(1, &["1 count above 2^56, which LLVM 18 and later reject"]);
+}
+
 #[test]
 fn help_states_the_rule() {
     let folder = Folder::new();

@@ -254,7 +254,10 @@ impl Merged {
         let encoded = families::encode(&profile, &write)?;
         // Compilers do not use binary ids.
         let losses = encoded.losses.iter().filter(|loss| loss.kind != LossKind::BinaryIds);
-        let lost = losses.map(|loss| format!("dropped {loss}, which the format cannot store"));
+        let lost = losses.map(|loss| match loss.kind {
+            LossKind::LargeCounts => format!("contains {loss}"),
+            _ => format!("dropped {loss}, which the format cannot store"),
+        });
         let unused = crossed.findings.iter().filter(|finding| finding.kind.is_loss()).map(Finding::to_string);
         Ok(Written { bytes: encoded.bytes, warnings: unused.chain(lost).collect() })
     }

@@ -254,6 +254,8 @@ pub(crate) fn losses(losses: &[Loss], output: &Path) {
             warning(&Warning::new(words).in_file(output));
         } else if loss.kind == LossKind::FunctionsBeyondSize {
             warning(&Warning::new(format!("dropped {loss}")).in_file(output));
+        } else if loss.kind == LossKind::LargeCounts {
+            warning(&Warning::new(format!("contains {loss}")).in_file(output));
         } else {
             warning(&Warning::new(format!("dropped {loss}, which the format cannot store")).in_file(output));
         }
