@@ -47,7 +47,6 @@ impl Commands for Instr {
             Format::Raw { .. } => raw::describe(data, limits),
             Format::Indexed => {
                 let mut description = indexed::describe(data, limits);
-                description.parts.iter_mut().for_each(|part| memory_profiles::limit_readers(data, limits, part));
                 partial::describe_any(data, limits, &mut description);
                 description
             }

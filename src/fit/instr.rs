@@ -11,7 +11,7 @@ use crate::digits::number_of;
 use crate::error::{Error, ErrorKind, Result};
 use crate::instr::cross_release::Finding;
 use crate::instr::cross_release::apply::require_comparable;
-use crate::instr::memory_profiles::reads_memory_version;
+use crate::model::release::reads_memory_version;
 use crate::model::symbols::NameRefMap;
 use crate::model::{
     FunctionId, FunctionRecord, FunctionView, NameRef, Profile, ProfileKind, RecordId, RecordView, Release,

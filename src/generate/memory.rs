@@ -12,6 +12,7 @@ use crate::memprof::{
     AllocSite, CallSite, DataAccessProfile, DataAccessRecord, DataSymbol, Field, Frame, FrameHandle, MemInfoBlock,
     MemoryProfile, Schema, SourceLocation, guid,
 };
+use crate::model::release::written_memory_versions;
 use crate::model::{LossKind, MemProfSection, Profile, ProfileKind, Release};
 use std::collections::BTreeMap;
 
@@ -27,7 +28,7 @@ pub(super) fn file(generator: &Generator, number: u32) -> Result<Generated> {
     let is_yaml = generator.request.format == Format::MemoryYaml;
     // The newest version stores callees and data, which the default one of a release may not.
     let needs_newest = !generator.kinds.is_empty();
-    let newest = indexed::written_versions(release).map(|versions| *versions.end()).filter(|_| needs_newest);
+    let newest = written_memory_versions(release).map(|versions| *versions.end()).filter(|_| needs_newest);
     let options = WriteOptions::new(release, generator.request.version.or(newest), true)?;
     let schema = options.schema;
     let profile = profile(generator, number, schema);

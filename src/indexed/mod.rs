@@ -86,7 +86,7 @@ fn describe_profile(file: &[u8], profile: &IndexedProfile<'_>) -> Result<PartDes
         variant,
         byte_order: Some(Endian::Little.to_string()),
         written_by: release::indexed_writers(version.into()),
-        read_by: release::indexed_readers(version.into()),
+        read_by: release::indexed_readers(version.into(), profile.memory_version()),
         binary_ids: profile.binary_ids()?.iter().map(|id| to_hex(id)).collect(),
         ..PartDescription::default()
     };

@@ -9,13 +9,11 @@ use crate::instr::Merger;
 use crate::instr::encode::Encoded;
 use crate::instr::open::ReadOptions;
 use crate::instr::target::Target;
-use crate::limits::Limits;
 use crate::memory;
-use crate::memprof::indexed::{self, WriteOptions, written_versions};
+use crate::memprof::indexed::{self, WriteOptions};
 use crate::memprof::yaml::{Comments, EmptySites};
 use crate::memprof::{self, HotnessThresholds, MemoryProfile, MergedMemory, Schema, Source};
-use crate::model::description::PartDescription;
-use crate::model::release::indexed_readers_where;
+use crate::model::release::{reads_memory_version, written_memory_versions};
 use crate::model::{Loss, LossKind, MemProfSection, Profile, ProfileKind, Release};
 use std::io::Write;
 
@@ -92,7 +90,7 @@ impl MemProfOptions {
     /// Chooses the version and the fields to write.
     fn choose(&self, profile: &MemoryProfile, release: Release, compat: Compat) -> Result<WriteOptions> {
         // The writer of the file reports what an older release cannot store.
-        let release = if written_versions(release).is_none() { Release::DEFAULT } else { release };
+        let release = if written_memory_versions(release).is_none() { Release::DEFAULT } else { release };
         let mut options = WriteOptions::new(release, self.version, self.full_schema)?;
         options.thresholds = self.thresholds;
         if compat.is_llvm() {
@@ -100,7 +98,7 @@ impl MemProfOptions {
         }
         let losses = |options: &WriteOptions| indexed::losses(profile, options).len();
         if let Some(newest) =
-            written_versions(release).map(|versions| *versions.end()).filter(|_| self.version.is_none())
+            written_memory_versions(release).map(|versions| *versions.end()).filter(|_| self.version.is_none())
         {
             let larger = WriteOptions::new(release, Some(newest), self.full_schema)?;
             if losses(&larger) < losses(&options) {
@@ -124,7 +122,7 @@ impl MemProfOptions {
 /// not fit its field.
 #[doc(hidden)]
 pub fn encode_indexed(memory: MergedMemory, target: &Target) -> Result<Encoded> {
-    if written_versions(target.release).is_none() {
+    if written_memory_versions(target.release).is_none() {
         return Err(Error::usage(format!("{} does not support memory profiles", target.release))
             .with_hint("target LLVM 15 or later"));
     }
@@ -146,23 +144,7 @@ fn is_read_by(release: Release, section: &MemProfSection, schema: Schema) -> boo
     let first = section.bytes.first_chunk().map(|bytes| u64::from_le_bytes(*bytes));
     let version = first.and_then(memory_section_version).and_then(|version| u32::try_from(version).ok());
     version.is_some_and(|version| reads_memory_version(release, version))
-        && (knows_fields || written_versions(release).is_none())
-}
-
-/// Returns true if a release reads that version of memory profiles. Releases that know no memory profiles skip them.
-pub(crate) fn reads_memory_version(release: Release, version: u32) -> bool {
-    written_versions(release).is_none_or(|versions| versions.contains(&version))
-}
-
-/// Limits the readers in the description of an indexed file to those that read the version of its memory profile.
-pub(crate) fn limit_readers(file: &[u8], limits: &Limits, part: &mut PartDescription) {
-    let Ok(profile) = IndexedProfile::read(file, crate::indexed::ReadOptions::new(*limits, Compat::Profbridge)) else {
-        return;
-    };
-    if let Some(version) = profile.memory_version() {
-        let reads = |release| reads_memory_version(release, version);
-        part.read_by = indexed_readers_where(profile.version().into(), reads);
-    }
+        && (knows_fields || written_memory_versions(release).is_none())
 }
 
 /// Returns true if the bytes are a raw memory profile or YAML. LLVM treats every file that begins with three dashes as

@@ -12,6 +12,7 @@
 use crate::error::{Error, Result};
 use crate::hint::Hint;
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 /// A major release of LLVM.
@@ -350,15 +351,27 @@ pub fn indexed_writers(version: u64) -> Option<String> {
     writers(|row| u64::from(row.indexed_version) == version)
 }
 
-/// The releases that read that indexed version: those that write it, and all
-/// later ones.
-pub fn indexed_readers(version: u64) -> Option<String> {
-    indexed_readers_where(version, |_| true)
+/// Returns the versions of memory profiles in indexed files that the merge of a release can write. Releases before 15 write none.
+pub(crate) fn written_memory_versions(release: Release) -> Option<RangeInclusive<u32>> {
+    match release.0 {
+        0..15 => None,
+        15..=18 => Some(0..=0),
+        19 => Some(0..=3),
+        20 => Some(2..=3),
+        _ => Some(2..=4),
+    }
 }
 
-/// The releases that read that indexed version and that `reads` accepts.
-pub(crate) fn indexed_readers_where(version: u64, reads: impl Fn(Release) -> bool) -> Option<String> {
-    let rows = rows_where(|row| u64::from(row.indexed_version) >= version && reads(row.release()));
+/// Returns true if a release reads that version of memory profiles. Releases that know no memory profiles skip them.
+pub(crate) fn reads_memory_version(release: Release, version: u32) -> bool {
+    written_memory_versions(release).is_none_or(|versions| versions.contains(&version))
+}
+
+/// The releases that read that indexed version, with a memory profile of this version: those that write it, and later
+/// ones.
+pub fn indexed_readers(version: u64, memory_version: Option<u32>) -> Option<String> {
+    let reads = |row: &ReleaseRow| memory_version.is_none_or(|version| reads_memory_version(row.release(), version));
+    let rows = rows_where(|row| u64::from(row.indexed_version) >= version && reads(row));
     match RELEASES.last() == rows.last().copied() {
         true => Some(format!("LLVM {} and later", rows.first()?.llvm)),
         false => llvm_words(&rows),
@@ -499,7 +512,7 @@ mod tests {
         assert_eq!(raw_writers(10).unwrap(), "LLVM 19 to 22 (rustc 1.82 to 1.98)");
         assert_eq!(raw_writers(12), None);
         assert_eq!(indexed_writers(12).unwrap(), "LLVM 19 to 21 (rustc 1.82 to 1.94)");
-        assert_eq!(indexed_readers(9).unwrap(), "LLVM 16 and later");
+        assert_eq!(indexed_readers(9, None).unwrap(), "LLVM 16 and later");
         assert_eq!(Release::DEFAULT.indexed_version(), Some(13));
         let of_memory = [1, 2, 3, 4, 5].map(|version| raw_memory_writers(version).unwrap());
         assert_eq!(of_memory, ["LLVM 14 and 15", "LLVM 16", "LLVM 17 and 18", "LLVM 19 to 21", "LLVM 22 and 23"]);

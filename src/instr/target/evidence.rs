@@ -244,7 +244,7 @@ fn place(is_needed: impl Fn(&ReleaseRow) -> bool) -> usize {
 
 /// Returns true if a release stores memory profiles in indexed profiles, in matching versions.
 fn stores_memory(row: &ReleaseRow, is_needed: impl Fn(std::ops::RangeInclusive<u32>) -> bool) -> bool {
-    memprof::indexed::written_versions(row.release()).is_some_and(is_needed)
+    release::written_memory_versions(row.release()).is_some_and(is_needed)
 }
 
 /// Returns true if the releases that may have written an input read the section that the merge of a release writes by

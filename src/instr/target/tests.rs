@@ -3,8 +3,8 @@
 use crate::compat::Compat;
 use crate::input::{Input, detect};
 use crate::instr::target::*;
-use crate::memprof::indexed::{default_version, written_versions};
-use crate::model::release::RELEASES;
+use crate::memprof::indexed::default_version;
+use crate::model::release::{RELEASES, written_memory_versions};
 
 fn raw(version: u32) -> Vec<u8> {
     let mut head = b"\x81rforpl\xff".to_vec();
@@ -95,12 +95,12 @@ fn a_word_keeps_all_evidence() {
 
 #[test]
 fn all_compilers_that_write_a_raw_memory_profile_read_the_default_section() {
-    for row in RELEASES.iter().filter(|row| written_versions(row.release()).is_some()) {
+    for row in RELEASES.iter().filter(|row| written_memory_versions(row.release()).is_some()) {
         let version = release::raw_memory_version(row.release()).unwrap();
         let target = Target::of_inputs(&versions(&[raw_memory(version.into())]));
         let written = default_version(target.release).unwrap();
         assert!(
-            written_versions(row.release()).unwrap().contains(&written),
+            written_memory_versions(row.release()).unwrap().contains(&written),
             "{:?}: {version} {written}",
             row.release()
         );

@@ -8,7 +8,6 @@ use crate::memprof::fields::Schema;
 use crate::memprof::model::{CallStacks, Frame, FrameHandle};
 use crate::model::Release;
 use std::collections::BTreeMap;
-use std::ops::RangeInclusive;
 
 /// The newest version of the section.
 pub const NEWEST_VERSION: u32 = 4;
@@ -23,17 +22,6 @@ pub mod since {
     pub const ARRAYS: u32 = 3;
     /// Call targets of callsites, accesses to static data, and a summary.
     pub const CALLEES: u32 = 4;
-}
-
-/// Returns the versions that the merge of a release can write. Releases before 15 write none.
-pub(crate) fn written_versions(release: Release) -> Option<RangeInclusive<u32>> {
-    match release.0 {
-        0..15 => None,
-        15..=18 => Some(0..=0),
-        19 => Some(0..=3),
-        20 => Some(2..=3),
-        _ => Some(2..=4),
-    }
 }
 
 /// Returns the version that the merge of a release writes by default.

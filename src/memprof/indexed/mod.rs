@@ -20,9 +20,9 @@ mod write;
 mod tests;
 
 pub use layout::NEWEST_VERSION;
+pub(crate) use layout::default_version;
 pub(crate) use layout::known_schema;
 pub use layout::since::STACK_TABLE as CHOSEN_SCHEMA_SINCE;
-pub(crate) use layout::{default_version, written_versions};
 pub(crate) use read::read_until;
 pub use read::{StoredProfile, read};
 pub use write::{WriteOptions, losses, write};

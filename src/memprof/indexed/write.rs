@@ -6,12 +6,13 @@ use crate::memprof::fields::{Field, MemInfoBlock, Schema};
 use crate::memprof::hotness::{HotnessThresholds, MemProfSummary};
 use crate::memprof::indexed::layout::RadixArray;
 use crate::memprof::indexed::layout::{ItemHeader, write_table};
-use crate::memprof::indexed::layout::{default_version, header_words, schema_of, since, written_versions};
+use crate::memprof::indexed::layout::{default_version, header_words, schema_of, since};
 use crate::memprof::indexed::layout::{frame_ids, stack_ids, write_frame};
 use crate::memprof::indexed::{NEWEST_VERSION, data_access};
 use crate::memprof::model::MemoryProfile;
 use crate::memprof::model::StackHandle;
 use crate::model::hash_order::large_number_map_order;
+use crate::model::release::written_memory_versions;
 use crate::model::{Loss, LossKind, Losses, Release};
 
 /// Options for writing the section.
@@ -36,7 +37,7 @@ impl WriteOptions {
     ///
     /// Usage for a version that the release cannot write.
     pub fn new(release: Release, version: Option<u32>, full_schema: bool) -> Result<Self> {
-        let Some((written, default)) = written_versions(release).zip(default_version(release)) else {
+        let Some((written, default)) = written_memory_versions(release).zip(default_version(release)) else {
             return Err(Error::usage(format!("{release} does not support memory profiles"))
                 .with_hint("target LLVM 15 or later"));
         };
