@@ -28,7 +28,7 @@ Examples:
   profbridge check --min-density 50 app.afdo"
 )]
 pub(crate) struct CheckArgs {
-    /// Profiles or directories; `-` is standard input
+    /// Profiles, or directories to check every file in them; `-` is standard input
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
     /// Treat warnings as errors
