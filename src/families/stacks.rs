@@ -254,6 +254,9 @@ fn add_samples(
             };
             part.fact("samples", format!("{hits}{sort}"));
         }
+        for (source, events) in &table.observed.skipped_events {
+            part.fact("events", format!("{events} {}", source.word()));
+        }
         part.fact("functions", table.functions().count().to_string());
     }
     description

@@ -243,6 +243,19 @@ fn threads_that_exist_are_listed() {
 }
 
 #[test]
+fn events_that_exist_are_listed() {
+    let folder = Folder::new();
+    let [shapes, waits] = ["shapes", "waits"].map(|name| text(testdata(&format!("java/{name}-jdk17.jfr.gz"))));
+    let words = "the inputs have 91 execution, 46 native, 240 allocation, 547 tlab, 2 lock, ";
+    check(
+        &folder.run(&["report", &shapes, &waits, "--thread", "x", "-o", "x.html"]),
+        1,
+        &[words, "; check --events and --thread"],
+    );
+    check(&folder.run(&["info", &waits]), 0, &["  events        2 lock\n"]);
+}
+
+#[test]
 fn truncated_programs_are_called_truncated() {
     let folder = Folder::new();
     let program = fs::read(testdata("memprof/clang-22-plain.binary")).unwrap();

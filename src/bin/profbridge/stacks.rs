@@ -273,17 +273,17 @@ fn describe_inputs(table: &StackTable) -> String {
     let unit = unit.unwrap_or_default();
     let event_types: Vec<String> =
         hits.iter().map(|(source, hits)| format!("{hits} {unit}{}", source.word())).collect();
-    let skipped = &table.observed.skipped_events;
+    let others: Vec<String> =
+        table.observed.skipped_events.iter().map(|(source, events)| format!("{events} {}", source.word())).collect();
     if table.observed.samples_out_of_time > 0 && event_types.is_empty() {
         format!("outside the range of --time: {}", number_of(table.observed.samples_out_of_time, "sample"))
-    } else if event_types.is_empty() && !skipped.is_empty() {
-        let events: Vec<String> =
-            skipped.iter().map(|(source, events)| format!("{events} {}", source.word())).collect();
-        format!("the inputs have no samples, but other events: {}; select them with --events", events.join(", "))
+    } else if event_types.is_empty() && !others.is_empty() {
+        format!("the inputs have no samples, but other events: {}; select them with --events", others.join(", "))
     } else if event_types.is_empty() {
         "the inputs have no samples; use --call-counts for an iprof that has only call counts".to_string()
     } else {
-        let mut words = format!("the inputs have {}; check --events and --thread", event_types.join(", "));
+        let mut words =
+            format!("the inputs have {}; check --events and --thread", [event_types, others].concat().join(", "));
         let threads: Vec<&str> = table.threads().map(|id| table.thread(id)).collect();
         if threads.is_empty() {
             words.push_str(" (no sample has a thread)");
