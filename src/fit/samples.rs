@@ -1,7 +1,7 @@
 //! Sample profiles against a new build.
 //!
 //! A compiler finds functions by name, see [`profile_name`]. With pseudo-probes it drops functions whose checksum
-//! differs. Without, it uses samples line by line, so lines after a function's end show that
+//! differs, or from LLVM 17 matches their samples to the new code by its calls. Without, it uses samples line by line, so lines after a function's end show that
 //! the function was edited. Inlined functions are found through their callers.
 
 use super::names::{RemappingFile, canonical, similarity, write_remapping};
@@ -22,6 +22,8 @@ pub struct SamplesFit {
     pub program: SampledProgram,
     description: String,
     verdicts: HashMap<NameId, Verdict>,
+    /// Whether the compiler uses a part of the samples of changed functions.
+    uses_changed: bool,
 }
 
 /// The status of a function.
@@ -48,7 +50,7 @@ const LEAST_SIMILARITY: f64 = 0.5;
 const MOST_PAIRS: usize = 1 << 20;
 
 /// Compares a sample profile with a new build. `description` describes the profile. With `keeps_unique`, names keep the
-/// suffixes of `-funique-internal-linkage-names`.
+/// suffixes of `-funique-internal-linkage-names`. `release` is that of the compiler; `None` is the newest.
 ///
 /// # Errors
 ///
@@ -58,6 +60,7 @@ pub(crate) fn compare_samples(
     keeps_unique: bool,
     description: String,
     program: SampledProgram,
+    release: Option<Release>,
 ) -> Result<SamplesFit> {
     let mut seen = BTreeMap::new();
     let has_probes = profile.kind().probe_based;
@@ -87,7 +90,8 @@ pub(crate) fn compare_samples(
         };
         verdicts.insert(*id, verdict);
     }
-    let mut fit = SamplesFit { profile, program, description, verdicts };
+    let uses_changed = has_probes && release.is_none_or(|release| release.0 >= 17);
+    let mut fit = SamplesFit { profile, program, description, verdicts, uses_changed };
     fit.guess_renamed(&seen);
     let is_main = |id: &NameId| fit.profile.name(*id).hash() == FunctionName::Text(b"main").hash();
     let mut others = fit.verdicts.iter().filter(|(id, _)| !is_main(id)).peekable();
@@ -365,6 +369,13 @@ impl SamplesFit {
                     .to_string(),
             );
         }
+        if self.uses_changed && self.verdicts.values().any(|verdict| verdict.class == Class::Changed) {
+            notes.push(
+                "the compiler uses a part of the samples of changed functions: LLVM 17 and later match them to the new \
+                 code by its calls"
+                    .to_string(),
+            );
+        }
         if is_there(CUT_NAME) {
             notes.push(
                 "the compiler ignores the samples of functions with dots in their names, unless it inlines them; rustc \
@@ -390,12 +401,13 @@ impl SamplesFit {
         write_remapping(&names.collect())
     }
 
-    /// The profile without functions that the new build does not use, inlined
+    /// The profile without functions of which the new build uses nothing, inlined
     /// ones included. With `keep_renamed`, those stay that a
     /// [remapping](Self::remapping) gives their new names.
     pub fn pruned(&self, keep_renamed: bool) -> (SampleProfile, Pruned) {
         let stays = |id: NameId| match self.verdicts.get(&id).map(|verdict| verdict.class) {
-            Some(Class::Gone | Class::Changed | Class::Unusable) => false,
+            Some(Class::Changed) => self.uses_changed,
+            Some(Class::Gone | Class::Unusable) => false,
             Some(Class::Renamed | Class::Moved) => keep_renamed,
             _ => true,
         };

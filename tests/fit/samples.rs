@@ -309,7 +309,7 @@ fn stale_functions_are_pruned_with_their_inlinees() {
     folder.write("old.prof", [inlined, &function("stays", 1), &function("changes", 5)].concat());
     let new = [function("main", 9), function("stays", 1), function("changes", 6)].concat();
     folder.write("new.prof", new);
-    let report = folder.fit("old.prof --against new.prof --prune -o pruned.prof");
+    let report = folder.fit("old.prof --against new.prof --prune -o pruned.prof --for llvm-16");
     // The samples of functions inlined into a lost function are lost, too.
     assert_eq!(report["lost"][0]["count"], 20, "{report:#}");
     let pruned = std::fs::read_to_string(folder.path("pruned.prof")).unwrap();
@@ -322,6 +322,26 @@ fn stale_functions_are_pruned_with_their_inlinees() {
     folder.fit("old.prof --against new.prof --prune -o pruned.prof");
     let pruned = std::fs::read_to_string(folder.path("pruned.prof")).unwrap();
     assert!(pruned.contains(" stays:2") && pruned.contains(" printf:1") && !pruned.contains("gone"), "{pruned}");
+}
+
+/// LLVM 17 and later map the samples of functions with another checksum to the new code by its calls.
+#[test]
+fn changed_functions_with_probes_are_kept_for_compilers_that_use_them() {
+    let folder = Folder::new();
+    let function = |name: &str, checksum: u64| format!("{name}:10:1\n 1: 10\n !CFGChecksum: {checksum}\n");
+    folder.write("old.prof", [function("main", 9), function("changes", 5), function("goes", 3)].concat());
+    folder.write("new.prof", [function("main", 9), function("changes", 6)].concat());
+    for (target, is_kept) in [("", true), ("--for llvm-17", true), ("--for llvm-16", false)] {
+        let report = folder.fit(&format!("old.prof --against new.prof --prune -o pruned.prof {target}"));
+        let pruned = std::fs::read_to_string(folder.path("pruned.prof")).unwrap();
+        assert_eq!(pruned.contains("changes:10:1"), is_kept, "{target}: {pruned}");
+        assert!(!pruned.contains("goes"), "{pruned}");
+        assert_eq!(
+            report["notes"].to_string().contains("uses a part of the samples of changed"),
+            is_kept,
+            "{target}: {report:#}"
+        );
+    }
 }
 
 const RUST: &str = "#[inline(never)]\npub fn square(x: u64) -> u64 {\n    if x > 3 { x * x } else { x }\n}\n\

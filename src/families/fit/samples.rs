@@ -5,6 +5,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::families::fit::options::FitOptions;
 use crate::fit::{SampledProgram, SamplesFit, compare_samples, program_of_samples, read_sampled_program};
 use crate::input::{Access, Format, Input, detect, output};
+use crate::model::Release;
 use crate::sampleprof::{self, Encoding, Kind, ReadOptions, Rules, SampleProfile, WriteOptions};
 use std::path::Path;
 
@@ -14,17 +15,18 @@ pub(super) fn fit(path: &Path, bytes: &[u8], against: &Input, options: &FitOptio
     // LLVM assumes that profiles which cannot state it contain suffixes of local functions.
     let keeps_unique = encoding != Encoding::ExtBinary || sampleprof::states_unique_names(bytes, &reading(options))?;
     let program = read_against(against, options).map_err(|error| error.in_file(&against.path))?;
-    require_readable(bytes, encoding, &program, options).map_err(|error| error.in_file(path))?;
+    let wanted = options.reader.map(|target| target.release);
+    // A program of GCC can contain code of clang.
+    let release = wanted.or_else(|| program.release.filter(|_| encoding != Encoding::Gcc));
+    require_readable(bytes, encoding, release).map_err(|error| error.in_file(path))?;
     let description = describe(encoding, profile.kind());
-    let fit = compare_samples(profile, keeps_unique, description, program);
+    let fit = compare_samples(profile, keeps_unique, description, program, release);
     Ok((fit.map_err(|error| error.in_file(path))?, encoding))
 }
 
 /// Rejects a profile that the compiler of the new build rejects.
-fn require_readable(bytes: &[u8], encoding: Encoding, program: &SampledProgram, options: &FitOptions) -> Result<()> {
-    let wanted = options.reader.map(|target| target.release);
-    // A program of GCC can contain code of clang.
-    let Some(release) = wanted.or_else(|| program.release.filter(|_| encoding != Encoding::Gcc)) else { return Ok(()) };
+fn require_readable(bytes: &[u8], encoding: Encoding, release: Option<Release>) -> Result<()> {
+    let Some(release) = release else { return Ok(()) };
     if sampleprof::is_read_by(Rules::of(release), encoding, bytes) {
         return Ok(());
     }
