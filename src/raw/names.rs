@@ -22,13 +22,13 @@ use xxhash_rust::xxh3::xxh3_64;
 pub struct RawNames {
     symbols: SymbolTable,
     vtable_names: Vec<Vec<u8>>,
-    /// The two sections they were read from; `None` for versions 1 and 2,
-    /// whose names are cut by the records.
+    /// The two sections they were read from, to recognise the names of other files. `None` if there are no other files,
+    /// and for versions 1 and 2, whose names are cut by the records.
     source: Option<Arc<NameSections>>,
 }
 
 /// The two sections with names, borrowed from a file.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct SectionBytes<'data> {
     pub(super) functions: &'data [u8],
     pub(super) vtables: &'data [u8],
@@ -59,9 +59,9 @@ impl RawNames {
         Self { symbols, vtable_names: Vec::new(), source: None }
     }
 
-    /// Names that were read from those sections.
-    pub(super) fn of_sections(symbols: SymbolTable, vtable_names: Vec<Vec<u8>>, sections: SectionBytes<'_>) -> Self {
-        Self { symbols, vtable_names, source: Some(Arc::new(NameSections::new(sections))) }
+    /// Names that were read from sections. `source` is a copy of these, if other files may have the same.
+    pub(super) fn of_sections(symbols: SymbolTable, vtable_names: Vec<Vec<u8>>, source: Option<NameSections>) -> Self {
+        Self { symbols, vtable_names, source: source.map(Arc::new) }
     }
 
     /// Whether these are the names of those sections, byte for byte.
@@ -96,7 +96,7 @@ impl RawNames {
 #[derive(Default)]
 pub(crate) struct NameChunks {
     latest: Mutex<Latest>,
-    kept: Mutex<StoredChunk>,
+    kept: Mutex<StoredChunks>,
 }
 
 /// Bytes that remembered chunks may take together.
@@ -111,14 +111,14 @@ struct Latest {
 }
 
 #[derive(Default)]
-struct StoredChunk {
-    chunks: HashMap<u64, Arc<HashedChunk>>,
+struct StoredChunks {
+    /// By the hash of the stored bytes.
+    chunks: HashMap<u64, (ChunkSource<Vec<u8>>, Arc<HashedChunk>)>,
     bytes: usize,
 }
 
 /// The names of one chunk with their hashes.
 pub(super) struct HashedChunk {
-    source: ChunkSource<Vec<u8>>,
     text: NameText,
     hashes: Vec<NameRef>,
     /// A separator follows each name.
@@ -140,15 +140,13 @@ pub(super) struct ChunkSource<B> {
 
 impl HashedChunk {
     /// Hashes the names at `spans` of `text`, which are consecutive, with a separator between them.
-    pub(super) fn new(source: ChunkSource<&[u8]>, text: Vec<u8>, spans: &[Range<usize>]) -> Self {
+    pub(super) fn new(text: Vec<u8>, spans: &[Range<usize>]) -> Self {
         let names: Vec<&[u8]> = spans.iter().map(|span| &text[span.clone()]).collect();
         let mut hashes = vec![0; names.len()];
         hash_names(&names, &mut hashes);
         let len = |span: &Range<usize>| u32::try_from(span.len()).expect("limits keep names below 4 GiB");
         let lens = spans.iter().map(len).collect();
-        let ChunkSource { stored, text_len, compressed, lax } = source;
-        let stored = stored.to_vec();
-        Self { source: ChunkSource { stored, text_len, compressed, lax }, text: text.into(), hashes, lens }
+        Self { text: text.into(), hashes, lens }
     }
 
     /// The names in order.
@@ -167,13 +165,22 @@ impl HashedChunk {
         &self.text
     }
 
-    fn is_of(&self, source: ChunkSource<&[u8]>) -> bool {
-        let ChunkSource { stored, text_len, compressed, lax } = &self.source;
-        ChunkSource { stored: stored.as_slice(), text_len: *text_len, compressed: *compressed, lax: *lax } == source
-    }
-
     fn size(&self) -> usize {
-        self.source.stored.len() + self.text.len() + self.hashes.len() * (size_of::<NameRef>() + size_of::<u32>())
+        self.text.len() + self.hashes.len() * (size_of::<NameRef>() + size_of::<u32>())
+    }
+}
+
+impl ChunkSource<&[u8]> {
+    fn to_owned(self) -> ChunkSource<Vec<u8>> {
+        let Self { stored, text_len, compressed, lax } = self;
+        ChunkSource { stored: stored.to_vec(), text_len, compressed, lax }
+    }
+}
+
+impl ChunkSource<Vec<u8>> {
+    fn is(&self, other: ChunkSource<&[u8]>) -> bool {
+        let Self { stored, text_len, compressed, lax } = self;
+        ChunkSource { stored: stored.as_slice(), text_len: *text_len, compressed: *compressed, lax: *lax } == other
     }
 }
 
@@ -209,20 +216,21 @@ impl NameChunks {
     /// The chunk with that source, if it was kept.
     pub(super) fn find(&self, source: ChunkSource<&[u8]>) -> Option<Arc<HashedChunk>> {
         let kept = locked(&self.kept);
-        kept.chunks.get(&xxh3_64(source.stored)).filter(|chunk| chunk.is_of(source)).map(Arc::clone)
+        let (known, chunk) = kept.chunks.get(&xxh3_64(source.stored))?;
+        known.is(source).then(|| Arc::clone(chunk))
     }
 
-    /// Keeps a chunk while there is room; its text stays then.
-    pub(super) fn keep(&self, chunk: Arc<HashedChunk>) {
+    /// Keeps the chunk of a source while there is room; its text stays then.
+    pub(super) fn keep(&self, source: ChunkSource<&[u8]>, chunk: &Arc<HashedChunk>) {
         let mut kept = locked(&self.kept);
-        let bytes = kept.bytes.saturating_add(chunk.size());
+        let bytes = kept.bytes.saturating_add(source.stored.len()).saturating_add(chunk.size());
         if bytes > MOST_BYTES {
             return;
         }
         // Of two chunks with one hash the first stays.
-        if let Entry::Vacant(place) = kept.chunks.entry(xxh3_64(&chunk.source.stored)) {
+        if let Entry::Vacant(place) = kept.chunks.entry(xxh3_64(source.stored)) {
             chunk.text.stay();
-            place.insert(chunk);
+            place.insert((source.to_owned(), Arc::clone(chunk)));
             kept.bytes = bytes;
         }
     }
@@ -252,8 +260,8 @@ mod tests {
     #[test]
     fn a_chunk_is_found_by_all_its_bytes_and_under_the_same_compat_only() {
         let chunks = NameChunks::default();
-        let text = b"a\x01b".to_vec();
-        chunks.keep(Arc::new(HashedChunk::new(source(b"a\x01b"), text, &[0..1, 2..3])));
+        let chunk = HashedChunk::new(b"a\x01b".to_vec(), &[0..1, 2..3]);
+        chunks.keep(source(b"a\x01b"), &Arc::new(chunk));
         let found = chunks.find(source(b"a\x01b")).expect("it was kept");
         assert!(found.text().stays());
         let names: Vec<_> = found.names().collect();
@@ -268,8 +276,8 @@ mod tests {
     fn chunks_that_do_not_fit_are_not_kept() {
         let chunks = NameChunks::default();
         let large = vec![b'x'; MOST_BYTES];
-        let large = Arc::new(HashedChunk::new(source(b"large"), large, std::slice::from_ref(&(0..1))));
-        chunks.keep(Arc::clone(&large));
+        let large = Arc::new(HashedChunk::new(large, std::slice::from_ref(&(0..1))));
+        chunks.keep(source(b"large"), &large);
         assert!(!large.text().stays());
         assert!(chunks.find(source(b"large")).is_none());
         assert_eq!(format!("{chunks:?}"), "NameChunks { chunks: 0, bytes: 0 }");

@@ -2,8 +2,7 @@
 //! requested, and skips chunks that another file had.
 
 use super::layout::Section;
-use super::names::RawNames;
-use super::names::{ChunkSource, HashedChunk, NameChunks};
+use super::names::{ChunkSource, HashedChunk, NameChunks, NameSections, RawNames};
 use super::profile::RawProfile;
 use crate::bytes::leb128::read_uleb128;
 use crate::bytes::names::{Chunk, Chunks, split_names, try_with_capacity};
@@ -55,11 +54,6 @@ impl RawNames {
         insert_all(&mut symbols, &reader.read(section, 0)?, |_| {});
         Ok(Self::from_symbols(symbols))
     }
-
-    /// Whether these are the names of that profile, byte for byte.
-    pub(crate) fn matches(&self, profile: &RawProfile<'_>) -> bool {
-        self.are_of(profile.name_sections())
-    }
 }
 
 /// Reads the chunks of both names sections; those in `known` are not
@@ -76,7 +70,8 @@ fn read(profile: &RawProfile<'_>, limits: &Limits, known: Option<&NameChunks>, t
     let (mut symbols, mut vtable_names) = (SymbolTable::new(), Vec::new());
     insert_all(&mut symbols, &read(Section::Names)?, |_| {});
     insert_all(&mut symbols, &read(Section::VTableNames)?, |name| vtable_names.push(name.to_vec()));
-    Ok(RawNames::of_sections(symbols, vtable_names, profile.name_sections()))
+    let source = known.map(|_| NameSections::new(profile.name_sections()));
+    Ok(RawNames::of_sections(symbols, vtable_names, source))
 }
 
 /// Takes the names that the records of versions 1 and 2 point to.
@@ -213,9 +208,9 @@ fn hash_chunk(chunk: &FoundChunk<'_>, limits: &Limits, known: Option<&NameChunks
     }
     let text = inflate(chunk, limits).and_then(|text| spans(&text, limits).map(|spans| (text, spans)));
     let (text, spans) = text.map_err(|error| error.at("names", chunk.offset))?;
-    let chunk = Arc::new(HashedChunk::new(source, text, &spans));
+    let chunk = Arc::new(HashedChunk::new(text, &spans));
     if let Some(known) = known {
-        known.keep(Arc::clone(&chunk));
+        known.keep(source, &chunk);
     }
     Ok(chunk)
 }

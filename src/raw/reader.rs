@@ -4,7 +4,7 @@
 use super::correlate::{Correlator, ImageRecords};
 use super::header;
 use super::layout::{self, DataRecord, Section};
-use super::names::{NameChunks, RawNames};
+use super::names::{NameChunks, RawNames, SectionBytes};
 use super::profile::RawProfile;
 use super::values::{self, BlobReader, Strictness, Targets};
 use crate::ascii::to_hex;
@@ -32,8 +32,8 @@ pub struct RawOptions<'a> {
     pub limits: Limits,
     /// Finds the records of profiles that have none of their own.
     pub correlator: Option<&'a dyn Correlator>,
-    /// Names read from another file, used again if they are this file's too.
-    pub names: Option<Arc<RawNames>>,
+    /// Names read from another file with `known_chunks`, used again if they are this file's too.
+    pub(crate) names: Option<Arc<RawNames>>,
     /// Chunks of names met in other files, which need no work again.
     pub(crate) known_chunks: Option<Arc<NameChunks>>,
     /// The meaning of a counter above 2^56, which has probably wrapped below zero.
@@ -81,6 +81,8 @@ pub struct RawReader<'data> {
     asked: Compat,
     profile: RawProfile<'data>,
     names: Arc<RawNames>,
+    /// The sections of this file that the names were read from.
+    names_read: Option<SectionBytes<'data>>,
     /// The profiles before the current one, and where their value data ends.
     earlier_profiles: Vec<(RawProfile<'data>, usize)>,
     /// Names of the profiles before the current one, with other names.
@@ -127,6 +129,7 @@ impl<'data> RawReader<'data> {
         let mut reader = Self {
             file,
             names: options.names.clone().unwrap_or_default(),
+            names_read: None,
             options,
             asked,
             values_position: 0,
@@ -181,19 +184,21 @@ impl<'data> RawReader<'data> {
         let ids = self.profile.binary_ids()?;
         self.binary_ids.extend_from_slice(&ids);
         let correlated = self.correlate(&ids)?;
-        self.names = match correlated {
+        let sections = self.profile.name_sections();
+        match correlated {
             Some(image) => {
-                let names = image.names();
+                (self.names, self.names_read) = (image.names(), None);
                 self.profile = self.profile.clone().with_records(image);
-                names
             }
-            None if self.names.matches(&self.profile) => Arc::clone(&self.names),
+            None if self.names_read == Some(sections) || self.names.are_of(sections) => {}
             None => {
                 // Frees the names of the previous profile before these are read.
                 self.names = Arc::default();
-                self.read_names()?
+                self.names = self.read_names()?;
+                // Records of versions 1 and 2 cut their names themselves.
+                self.names_read = (self.profile.header().version() > 2).then_some(sections);
             }
-        };
+        }
         self.targets = None;
         self.next_index = 0;
         self.last_symbol = None;

@@ -397,7 +397,8 @@ fn uniform_counters_are_stepped_over_and_checked() {
 #[test]
 fn names_can_be_shared_between_files_of_one_image() {
     let (one, two) = (File::new(V10), File::new(V10));
-    let first = RawReader::new(&one.bytes, RawOptions::default()).unwrap();
+    let options = RawOptions { known_chunks: Some(Arc::default()), ..RawOptions::default() };
+    let first = RawReader::new(&one.bytes, options.clone()).unwrap();
     let options = RawOptions { names: Some(Arc::clone(first.names())), ..RawOptions::default() };
     let second = RawReader::new(&two.bytes, options.clone()).unwrap();
     assert!(Arc::ptr_eq(first.names(), second.names()));
