@@ -69,6 +69,7 @@ impl OtherFormat {
     /// Returns the stable name for programs, the words for people, and one sentence of advice.
     fn row(self) -> (&'static str, &'static str, &'static str) {
         const PROGRAM: &str = "run the instrumented program, and give the profile that it writes";
+        const LINK: &str = "link it, and pass the linked program, or the profile that it writes";
         const UNPACK: &str = "unpack it, and give the profiles in it";
         const COVERAGE: &str =
             "a coverage report cannot become a profile again; give the profile that it was made from";
@@ -80,7 +81,7 @@ impl OtherFormat {
             Self::MachO => ("mach-o", "Mach-O program or object file", PROGRAM),
             Self::Pe => ("pe", "Windows program", PROGRAM),
             Self::Archive => ("archive", "archive of object files", PROGRAM),
-            Self::Bitcode => ("bitcode", "LLVM bitcode", PROGRAM),
+            Self::Bitcode => ("bitcode", "LLVM bitcode", LINK),
             Self::LlvmIr => ("llvm-ir", "LLVM IR", PROGRAM),
             Self::JavaClass => ("java-class", "Java class file", JAVA),
             Self::Bzip2 => ("bzip2", "bzip2 stream", "decompress it; gzip, zstd and xz streams are read as they are"),

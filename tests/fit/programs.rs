@@ -249,6 +249,9 @@ fn damaged_programs_are_errors() {
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(text.starts_with("lto.o: LLVM bitcode\n"), "{text}");
     assert!(text.contains("link it, and pass the linked program: with -flto, object files are bitcode"), "{text}");
+    let described = folder.try_run("profbridge info lto.o");
+    let text = String::from_utf8_lossy(&described.stdout).into_owned();
+    assert!(text.contains("link it, and pass the linked program, or the profile that it writes"), "{text}");
     let member = |name: &str, bytes: &[u8]| {
         [format!("{name:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`\n", 0, 0, 0, 644, bytes.len()).as_bytes(), bytes].concat()
     };
