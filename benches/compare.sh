@@ -14,7 +14,8 @@
 # depend on other work of the machine, so use --check by hand on an idle machine.
 #
 # It builds and measures the static program of packaging/release.sh; PROGRAM
-# selects another one.
+# selects another one. SECOND_PEER is the path of another llvm-profdata to measure, of
+# LLVM 23 or later; it gets raw profiles that it reads, and its output is not compared.
 #
 # Needs llvm-profdata-22, clang-22, python3 and GNU time (Debian: llvm-22,
 # clang-22, libclang-rt-22-dev, python3, time). Inputs are created once and stay in

@@ -24,6 +24,8 @@ ROOT = make.PACKAGE / "target" / "compare"
 # slows down the next run.
 OUTPUTS = Path("/dev/shm") if os.access("/dev/shm", os.W_OK) else ROOT
 PEER = [make.PROFDATA]
+# The llvm-profdata of another release or build, which is only measured.
+SECOND_PEER = os.environ.get("SECOND_PEER")
 # In llvm-profdata mode the program has the same arguments.
 PROGRAM = str(ROOT / "bin" / "profbridge")
 OURS = {"llvm-profdata": [str(ROOT / "bin" / "llvm-profdata")], "profbridge": [PROGRAM]}
@@ -116,12 +118,18 @@ def workloads(scale):
         contexts = some(200_000)
         dump = make.memory_dump(ROOT / f"memory-{contexts}", ROOT, contexts)
         arguments = [f"--profiled-binary={make.deep_program(ROOT)}"]
-        return Workload(name, what, dump, arguments + (["--memory"] if command == "show" else []), command)
+        if command == "show":
+            return shown_memory(name, what, dump, arguments)
+        return Workload(name, what, dump, arguments, command)
+
+    def shown_memory(name, what, inputs, arguments=()):
+        # profbridge mode lists the largest sites, and prints no YAML.
+        return Workload(name, what, inputs, [*arguments, "--memory"], "show", names=["llvm-profdata"])
 
     def stored_allocations():
         contexts = some(200_000)
         section = make.memory_section(ROOT / f"memory-section-{contexts}", ROOT, contexts)
-        return Workload("W10i", "memory profile of 200,000 contexts, show the section", section, ["--memory"], "show")
+        return shown_memory("W10i", "memory profile of 200,000 contexts, show the section", section)
 
     many, few = 129_000, 1_400
     listing = ["--all-functions", "--counts"]
@@ -295,14 +303,32 @@ def measure(workload, called, threads, runs):
     """Medians of alternating runs; compares both outputs with the peer's for one thread."""
     reference, ours, theirs = (OUTPUTS / f"profbridge-compare-{os.getpid()}-{who}" for who in ("reference", "ours", "theirs"))
     run(workload.command_line(PEER, reference, 1))
-    figures = {"ours": [], "theirs": []}
+    lines = {"theirs": workload.command_line(PEER, theirs, threads),
+             "ours": workload.command_line(OURS[called], ours, threads)}
+    if SECOND_PEER:
+        lines["second"] = for_second_peer(workload).command_line([SECOND_PEER], theirs, threads)
+    figures = {who: [] for who in lines}
     for _ in range(runs):
-        figures["theirs"].append(run(workload.command_line(PEER, theirs, threads)))
-        figures["ours"].append(run(workload.command_line(OURS[called], ours, threads)))
+        for who, line in lines.items():
+            figures[who].append(run(line))
     same = filecmp.cmp(ours, reference, shallow=False)
     for output in (reference, ours, theirs):
         output.unlink()
     return medians(figures), same
+
+
+def for_second_peer(workload):
+    """The workload with raw profiles that LLVM 23 reads, which rejects all older raw versions."""
+    inputs = []
+    for path in workload.inputs:
+        if path.suffix == ".profraw":
+            later = path.parent / "llvm-23" / path.name
+            if not later.exists():
+                later.parent.mkdir(exist_ok=True)
+                make.quiet([PROGRAM, "convert", "--to", "raw", "--for", "llvm-23", str(path), "-o", str(later)])
+            path = later
+        inputs.append(path)
+    return Workload(f"{workload.name}-second", workload.what, inputs, workload.arguments, workload.command)
 
 
 def medians(figures):
@@ -310,7 +336,7 @@ def medians(figures):
 
 
 HEADINGS = ("id", "workload", "called as", "MB", "threads", "peer s", "ours s", "ratio", "must", "aim", "limit",
-            "peer MB", "ours MB", "ratio", "must", "same", "verdict")
+            "peer MB", "ours MB", "ratio", "must", "second peer s", "ratio", "same", "verdict")
 
 
 def rows_of(workload, threads, runs):
@@ -326,7 +352,15 @@ def table_row(name, what, called, size, threads, median, same):
     goal = goals.of(name, threads)
     return (name, what, called, f"{size / 1e6:.1f}", threads, f"{their_time:.3f}", f"{our_time:.3f}", f"{time_ratio:.3f}",
             shown(goal.must), shown(goal.aim), shown(goal.limit), f"{their_memory:.0f}", f"{our_memory:.0f}",
-            f"{memory_ratio:.2f}", shown(goal.memory_must), same, goal.verdict(time_ratio, memory_ratio))
+            f"{memory_ratio:.2f}", shown(goal.memory_must), *second_peer(median, our_time), same,
+            goal.verdict(time_ratio, memory_ratio))
+
+
+def second_peer(median, our_time):
+    if "second" not in median:
+        return "-", "-"
+    seconds, _ = median["second"]
+    return f"{seconds:.3f}", f"{our_time / seconds:.3f}"
 
 
 def shown(figure):

@@ -5,7 +5,8 @@
 //! the count of the line and the sums grow by the difference.
 //! Entries of functions are counted by the instructions that run once per entry. Calls are not counted: a function that
 //! was entered often and briefly has fewer samples than one that ran long. So a function's number of entries is divided
-//! among its callers, by the samples with each call in the call chain.
+//! among its callers, by the samples with each call in the call chain. A function that jumps to another one in place of a
+//! call has no frame; its jump is the caller if it is the only one that can be.
 
 use super::builder::{raise_with_totals, update_total};
 use super::counters::{Counters, Counts, EXTERNAL};
@@ -22,6 +23,9 @@ use std::collections::BTreeMap;
 
 /// The share of cut call chains, as a divisor, above which the profile lacks calls.
 const CUT_CHAINS: u64 = 10;
+
+/// Callers of callers to which the number of entries of a function is passed on.
+const MOST_CALLERS: usize = 64;
 
 /// Counts of samples without branch records, by outcome.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -106,6 +110,8 @@ pub(super) struct PlainGatherer {
     pub(super) findings: PlainFindings,
     /// The calls of one sample.
     calls: Vec<(u64, u64)>,
+    /// The jumps in place of calls that were looked for, by the entries of both functions.
+    tail_calls: BTreeMap<(u64, u64), Option<u64>>,
 }
 
 impl PlainGatherer {
@@ -158,6 +164,13 @@ impl PlainGatherer {
                 None => inner,
             };
             self.calls.extend(callee.map(|callee| (call, callee)));
+            if let (Some(target), Some(entered)) = (target.and(callee), inner)
+                && program.functions.number_at(target) != program.functions.number_at(entered)
+            {
+                let jump =
+                    self.tail_calls.entry((target, entered)).or_insert_with(|| tail_call(program, target, entered));
+                self.calls.push((jump.unwrap_or(EXTERNAL), entered));
+            }
             inner = program.functions.entry_of(call);
         }
         // A recursive call counts once.
@@ -175,6 +188,15 @@ impl PlainGatherer {
     }
 }
 
+/// Returns the only jump of the function at `from` to another function.
+fn tail_call(program: &Program<'_>, from: u64, to: u64) -> Option<u64> {
+    let end = program.functions.range_at(from)?.end;
+    let addresses = program.code.instructions(from, end.saturating_sub(1)).map(|(address, _)| address);
+    let leads = |address: &u64| program.code.is_jump(*address) && program.code.direct_target(*address) == Some(to);
+    let mut jumps = addresses.filter(leads);
+    jumps.next().filter(|_| jumps.next().is_none())
+}
+
 /// Makes the profile of samples without branch records. Lines without samples are not in it: they may have run.
 pub(super) fn plain_profile(
     program: &Program<'_>,
@@ -190,25 +212,17 @@ pub(super) fn plain_profile(
     for (chain, weight) in weigh(program, &pieces, &addresses, &chains, |_| 1) {
         builder.add_body(chain, weight);
     }
-    let entries = entries(program, &counters.runs);
+    let (entries, calls) = entries_and_calls(program, counters);
     for (entry, count) in &entries {
         if let Some(name) = program.functions.entered_at(*entry) {
             builder.add_head(name, *count);
         }
     }
-    let mut callers: BTreeMap<u64, u64> = BTreeMap::new();
-    for ((_, entry), samples) in &counters.branches {
-        let sum = callers.entry(*entry).or_default();
-        *sum = sum.saturating_add(*samples);
-    }
-    for (&(call, entry), &samples) in &counters.branches {
-        let (Some(callee), Ok(at)) = (program.functions.entered_at(entry), addresses.binary_search(&call)) else {
-            continue;
-        };
-        let (entered, all) = (entries.get(&entry).copied().unwrap_or(0), callers.get(&entry).copied().unwrap_or(1));
-        let count = u128::from(entered) * u128::from(samples) / u128::from(all.max(1));
-        // The call was seen.
-        builder.add_call(chains.of_address[at], callee, u64::try_from(count).unwrap_or(u64::MAX).max(1));
+    for Call { call, callee, count, .. } in calls {
+        if let (Some(callee), Ok(at)) = (program.functions.entered_at(callee), addresses.binary_search(&call)) {
+            // The call was seen.
+            builder.add_call(chains.of_address[at], callee, count.max(1));
+        }
     }
     let mut profile = builder.into_profile();
     for record in &mut profile.functions {
@@ -219,6 +233,52 @@ pub(super) fn plain_profile(
         }
     }
     Ok(profile)
+}
+
+/// A call, or a jump in place of one.
+struct Call {
+    call: u64,
+    /// The entry of the called function.
+    callee: u64,
+    /// The samples with this call in the call chain.
+    samples: u64,
+    /// The entry of the calling function, if the call runs at most once when that is entered.
+    once_in: Option<u64>,
+    count: u64,
+}
+
+/// Returns the numbers of entries of functions by their first addresses, and of calls, in samples of one instruction.
+fn entries_and_calls(program: &Program<'_>, counters: &Counters) -> (BTreeMap<u64, u64>, Vec<Call>) {
+    let mut entries = entries(program, &counters.runs);
+    let (mut callers, mut once) = (BTreeMap::<u64, u64>::new(), BTreeMap::new());
+    let mut calls = Vec::with_capacity(counters.branches.len());
+    for (&(call, callee), &samples) in &counters.branches {
+        let sum = callers.entry(callee).or_default();
+        *sum = sum.saturating_add(samples);
+        let once_in = program.functions.range_at(call).and_then(|range| {
+            let once = once.entry(range.start).or_insert_with(|| once_per_entry(program, range.start, range.end));
+            once.contains(call).then(|| program.functions.entry_of(call)).flatten()
+        });
+        calls.push(Call { call, callee, samples, once_in, count: 0 });
+    }
+    // A brief function can have few samples, but it was entered at least as often as it calls another one. Each round
+    // goes one caller further. No number can exceed the largest, so recursion ends.
+    for _ in 0..MOST_CALLERS {
+        let mut is_done = true;
+        for Call { callee, samples, once_in, count, .. } in &mut calls {
+            let (entered, all) = (entries.get(callee).copied().unwrap_or(0), callers[callee]);
+            let share = u128::from(entered) * u128::from(*samples) / u128::from(all.max(1));
+            *count = u64::try_from(share).unwrap_or(u64::MAX);
+            if let Some(caller) = once_in.filter(|caller| entries.get(caller).copied().unwrap_or(0) < *count) {
+                entries.insert(caller, *count);
+                is_done = false;
+            }
+        }
+        if is_done {
+            break;
+        }
+    }
+    (entries, calls)
 }
 
 /// The numbers of entries of functions, in samples of one instruction, by the first address of each function.

@@ -133,6 +133,38 @@ fn samples_count_at_their_lines() {
     assert!(!profile.contains(": 0\n"), "lines without samples may have run: {profile}");
 }
 
+/// A function that jumps to another one in place of a call has no frame.
+#[test]
+fn tail_calls_count_as_calls() {
+    let Some(folder) = available("tail calls", &["clang-22", "objdump", "readelf"]).then(Folder::new) else {
+        return;
+    };
+    compile(&folder, &format!("{CLANG} -no-pie"), "tail_calls.c", "tail");
+    let [main, pick, either, work] = ["main", "pick", "either", "work"].map(|name| instructions(&folder, "tail", name));
+    let count = |code: &[(u64, String)], start: &str| {
+        code.iter().filter(|(_, text)| text.starts_with(start) && text.ends_with("<work>")).count()
+    };
+    assert_eq!((count(&pick, "j"), count(&pick, "call")), (1, 1), "{pick:?}");
+    assert_eq!((count(&either, "j"), count(&either, "call")), (2, 0), "{either:?}");
+    let [from_pick, from_either] = ["<pick>", "<either>"].map(|name| after(&main, name));
+    let (called, at) = (after(&pick, "call"), work[3].0);
+    let mut samples: Vec<(u64, Vec<u64>)> = Vec::new();
+    let mut push = |times: usize, chain: &[u64]| samples.extend(vec![(at, chain.to_vec()); times]);
+    push(70, &[IN_USER, at, from_pick, 0x7000_0000]);
+    push(10, &[IN_USER, at, called, from_pick, 0x7000_0000]);
+    // One of two jumps, nobody knows which.
+    push(20, &[IN_USER, at, from_either, 0x7000_0000]);
+    folder.write("perf.data", plain_recording(&folder, "tail", &samples));
+    convert(&folder, "perf.data --binary tail -o tail.proftext");
+    let profile = read(&folder, "tail.proftext");
+    assert_eq!(numbers(&profile, "work"), Some((100, 100)), "{profile}");
+    assert!(profile.contains(" 1: 70 work:70\n 3: 10 work:10\n"), "{profile}");
+    assert!(!profile.contains("either:20"), "{profile}");
+    // It was entered at least as often as it jumped, although nothing was sampled in it.
+    assert_eq!(numbers(&profile, "pick"), Some((80, 70)), "{profile}");
+    assert!(profile.contains(" 0: 70 pick:70\n"), "{profile}");
+}
+
 /// A shared library calls its own functions by its linkage table, unless they are hidden.
 #[test]
 fn calls_by_a_linkage_table_are_those_of_the_call_chain() {
