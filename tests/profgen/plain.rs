@@ -152,7 +152,7 @@ fn tail_calls_count_as_calls() {
     let mut push = |times: usize, chain: &[u64]| samples.extend(vec![(at, chain.to_vec()); times]);
     push(70, &[IN_USER, at, from_pick, 0x7000_0000]);
     push(10, &[IN_USER, at, called, from_pick, 0x7000_0000]);
-    // One of two jumps, nobody knows which.
+    // It is unknown which of the two jumps it was.
     push(20, &[IN_USER, at, from_either, 0x7000_0000]);
     folder.write("perf.data", plain_recording(&folder, "tail", &samples));
     convert(&folder, "perf.data --binary tail -o tail.proftext");
