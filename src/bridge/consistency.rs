@@ -19,11 +19,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The trusted side if the member `llvm` and the standard sections contradict each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 #[non_exhaustive]
 pub enum Trust {
-    /// The standard sections. LLVM's own records are lost; its functions become methods.
+    /// The sections that every iprof has. LLVM's own records are lost; its functions become methods.
     Standard,
-    /// The extension. Changes of the standard sections are lost.
+    /// The member `llvm`. Changes of the standard sections are lost.
     Extension,
 }
 

@@ -125,16 +125,18 @@ impl SampleSource {
 
 /// The weight of an event in a recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 #[non_exhaustive]
 pub enum Weight {
     /// Nanoseconds for events with a duration, bytes for allocations, otherwise the number of samples.
     #[default]
+    #[cfg_attr(feature = "cli", value(skip))]
     Usual,
     /// The number of events.
     Count,
     /// Bytes allocated, read or written.
     Bytes,
-    /// Nanoseconds that it took.
+    /// Duration in nanoseconds.
     Time,
 }
 

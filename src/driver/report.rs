@@ -137,14 +137,15 @@ pub(crate) fn kind_conflict<'r>(inputs: impl IntoIterator<Item = &'r InputReport
 
 /// When damaged inputs make the whole merge fail (`--failure-mode`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 #[non_exhaustive]
 pub enum FailureMode {
-    /// If at least one input is damaged.
+    /// If at least one input is unreadable.
     #[default]
     Any,
-    /// If every input is damaged.
+    /// If all inputs are unreadable.
     All,
-    /// If no input has anything to write; damaged inputs only cause warnings.
+    /// If a file is missing, or the result would be empty.
     Warn,
 }
 

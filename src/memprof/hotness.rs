@@ -7,14 +7,17 @@ use std::fmt;
 
 /// The allocation type that a compiler infers for a context (`getAllocType` in `MemoryProfileInfo.cpp`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
+#[cfg_attr(feature = "cli", value(rename_all = "lower"))]
 #[non_exhaustive]
 pub enum Hotness {
     /// Long-lived and rarely accessed.
     Cold,
     /// Neither cold nor hot.
     NotCold,
-    /// Frequently accessed. A compiler only uses this class with `-memprof-use-hot-hints`; otherwise these allocations
-    /// are `NotCold`.
+    /// Frequently accessed.
+    ///
+    /// A compiler only uses this class with `-memprof-use-hot-hints`; otherwise these allocations are `NotCold`.
     Hot,
 }
 

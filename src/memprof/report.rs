@@ -12,6 +12,7 @@ use std::fmt::{self, Write};
 
 /// The order of allocation sites.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 #[non_exhaustive]
 pub enum SortBy {
     /// Bytes of all allocations, descending.

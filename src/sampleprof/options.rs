@@ -13,17 +13,20 @@ pub type SymbolList = BTreeSet<Vec<u8>>;
 
 /// The encoding of a sample profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
+#[cfg_attr(feature = "cli", value(rename_all = "lower"))]
 #[non_exhaustive]
 pub enum Encoding {
-    /// Text.
+    /// Text profile.
     Text,
     /// The plain binary.
     Binary,
     /// The extensible binary: a table, then sections.
     ExtBinary,
     /// The compact binary of LLVM 16 and earlier, which stores hashes instead of names.
+    #[cfg_attr(feature = "cli", value(name = "compact"))]
     CompactBinary,
-    /// The file that GCC's AutoFDO reads.
+    /// The file that GCC's -fauto-profile reads.
     Gcc,
 }
 

@@ -3,7 +3,7 @@
 use crate::console;
 use crate::iprof_files::print_findings;
 use crate::merge_document::MergeDocument;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use profbridge::bridge::{self, ToIprofOptions, ToLlvmOptions, Trust};
 use profbridge::input::Input;
 use profbridge::instr::{Loss, Profile, refuse_losses};
@@ -23,16 +23,7 @@ pub(crate) struct BridgeArgs {
     counters_as_branches: bool,
     /// Which side to use if an iprof and its LLVM records contradict each other
     #[arg(long, value_enum, value_name = "SIDE")]
-    trust: Option<TrustArg>,
-}
-
-/// The values of `--trust`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum TrustArg {
-    /// The sections that every iprof has
-    Standard,
-    /// The member `llvm`
-    Extension,
+    pub(crate) trust: Option<Trust>,
 }
 
 /// Returns the indexed version with the records that a raw version can store.
@@ -45,19 +36,11 @@ pub(crate) fn indexed_version_of_raw(raw_version: u32) -> u32 {
 }
 
 impl BridgeArgs {
-    /// Returns the trusted side of a contradictory document.
-    pub(crate) fn trust(&self) -> Option<Trust> {
-        self.trust.map(|trust| match trust {
-            TrustArg::Standard => Trust::Standard,
-            TrustArg::Extension => Trust::Extension,
-        })
-    }
-
     /// Returns the options for converting a document to a profile of an indexed version.
     pub(crate) fn to_llvm_options(&self, sections: Vec<SectionKind>, indexed_version: u32) -> ToLlvmOptions {
         let mut options = ToLlvmOptions::default();
         options.sections = sections;
-        options.trust = self.trust();
+        options.trust = self.trust;
         options.indexed_version = indexed_version;
         options
     }

@@ -1,7 +1,7 @@
 //! The options that name the images of profiles without records.
 
 use crate::console;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use profbridge::raw::Correlator;
 use profbridge::raw::correlate::{CorrelationKind, Images};
 use profbridge::{Compat, Result};
@@ -23,24 +23,15 @@ pub(crate) struct CorrelateArgs {
     debug_file_directory: Vec<PathBuf>,
     /// The contents of images that are found by build id
     #[arg(long, value_enum, value_name = "KIND", requires = "debug_file_directory")]
-    correlate: Option<KindArg>,
-}
-
-/// The values of `--correlate`.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum KindArg {
-    /// Debug info
-    DebugInfo,
-    /// Sections that are not loaded
-    Binary,
+    correlate: Option<CorrelationKind>,
 }
 
 impl CorrelateArgs {
     /// Opens the images; `None` if none are given.
     pub(crate) fn correlator(&self) -> Result<Option<Arc<dyn Correlator + Send + Sync>>> {
         let (kind, files) = match self.correlate {
-            Some(KindArg::DebugInfo) => (CorrelationKind::DebugInfo, &self.debug_info),
-            Some(KindArg::Binary) => (CorrelationKind::Binary, &self.binary_file),
+            Some(kind @ CorrelationKind::Binary) => (kind, &self.binary_file),
+            Some(kind) => (kind, &self.debug_info),
             None if !self.debug_info.is_empty() => (CorrelationKind::DebugInfo, &self.debug_info),
             None if !self.binary_file.is_empty() => (CorrelationKind::Binary, &self.binary_file),
             None => return Ok(None),

@@ -3,7 +3,7 @@
 use crate::console;
 use crate::hints::hint_text;
 use crate::validate::refuse;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use profbridge::input::{Family, Input};
 use profbridge::instr::cross_release::{Finding, Followed, HashPolicy};
 use profbridge::{Result, Warning};
@@ -14,28 +14,8 @@ use std::path::Path;
 pub(crate) struct CrossReleaseArgs {
     /// How to write the hashes of front-end records, which LLVM 22 computes differently: `keep` for coverage, `reader`
     /// for optimization
-    #[arg(long, value_enum, value_name = "HASHES", default_value_t = HashesArg::Keep)]
-    hashes: HashesArg,
-}
-
-/// The values of `--hashes`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-enum HashesArg {
-    /// Unchanged
-    #[default]
-    Keep,
-    /// As the target compiler computes them
-    Reader,
-}
-
-impl CrossReleaseArgs {
-    /// Returns the treatment of the hashes.
-    pub(crate) fn hashes(self) -> HashPolicy {
-        match self.hashes {
-            HashesArg::Keep => HashPolicy::Keep,
-            HashesArg::Reader => HashPolicy::Reader,
-        }
-    }
+    #[arg(long, value_enum, value_name = "HASHES", default_value_t)]
+    pub(crate) hashes: HashPolicy,
 }
 
 /// Prints the changes, and warnings about records that the target will not use.

@@ -7,7 +7,7 @@ use crate::iprof_files::print_findings;
 use crate::show_stacks::Chains;
 use crate::show_stacks::Rows;
 use crate::validate::refuse;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use profbridge::families;
 use profbridge::input::{Format, Input};
 use profbridge::iprof::statistics::{ChainsBy, Statistics, StatisticsOptions, write_text};
@@ -29,7 +29,7 @@ pub(crate) struct IprofShowArgs {
     callees: Option<String>,
     /// The value of call chains [default: samples if there are any, otherwise calls]
     #[arg(long, value_enum, value_name = "VALUE")]
-    chains_by: Option<ChainsByArg>,
+    chains_by: Option<ChainsBy>,
     /// Distinguish positions within a method in call chains
     #[arg(long)]
     bci: bool,
@@ -53,15 +53,6 @@ impl IprofShowArgs {
             "use --function and --topn to choose functions",
         )
     }
-}
-
-/// The values of `--chains-by`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum ChainsByArg {
-    /// Call counts
-    Calls,
-    /// Samples
-    Samples,
 }
 
 /// The output of `--json`; see `docs/json-schema/show-iprof-2.json`.
@@ -89,10 +80,7 @@ pub(crate) fn run(
     options.callers = arguments.callers.clone();
     options.callees = arguments.callees.clone();
     options.positions = arguments.bci;
-    options.chains_by = arguments.chains_by.map(|by| match by {
-        ChainsByArg::Calls => ChainsBy::Calls,
-        ChainsByArg::Samples => ChainsBy::Samples,
-    });
+    options.chains_by = arguments.chains_by;
     let (statistics, findings) = families::iprof_statistics(input, &options)?;
     let path = &input.path;
     print_findings(path, &findings);

@@ -4,7 +4,7 @@ use crate::console::{self, write_output};
 use crate::demangled::DemangleArgs;
 use crate::documents::{self, Described, FileJson};
 use crate::validate::{options_of, refuse, require_existing};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use profbridge::families::memory::{AllocationUnit, MemoryOptions};
 use profbridge::input::Input;
 use profbridge::instr::Release;
@@ -101,35 +101,13 @@ pub(crate) struct ShowMemoryArgs {
     #[arg(long, conflicts_with_all = ["json", "demangle", "sort_sites", "only_sites"])]
     yaml: bool,
     /// Sort allocation sites by this value
-    #[arg(long, value_enum, value_name = "BY", default_value = "bytes")]
-    sort_sites: SortArg,
+    #[arg(long, value_enum, value_name = "BY", default_value_t)]
+    sort_sites: SortBy,
     /// Show only allocation sites of this class
     #[arg(long, value_enum, value_name = "CLASS")]
-    only_sites: Option<ClassArg>,
+    only_sites: Option<Hotness>,
     #[command(flatten)]
     programs: ProgramArgs,
-}
-
-/// The values of `--sort-sites`.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum SortArg {
-    /// Bytes of all allocations
-    Bytes,
-    /// Number of allocations
-    Count,
-    /// Accesses per byte and second
-    Density,
-}
-
-/// The values of `--only-sites`.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum ClassArg {
-    /// Long-lived and rarely accessed
-    Cold,
-    /// Neither cold nor hot
-    Notcold,
-    /// Frequently accessed
-    Hot,
 }
 
 impl ShowMemoryArgs {
@@ -183,16 +161,7 @@ impl ShowMemoryArgs {
     fn options(&self, topn: usize) -> ReportOptions {
         let mut options = ReportOptions::default();
         options.topn = if topn == 0 { options.topn } else { topn };
-        options.sort = match self.sort_sites {
-            SortArg::Bytes => SortBy::Bytes,
-            SortArg::Count => SortBy::Count,
-            SortArg::Density => SortBy::Density,
-        };
-        options.only = self.only_sites.map(|class| match class {
-            ClassArg::Cold => Hotness::Cold,
-            ClassArg::Notcold => Hotness::NotCold,
-            ClassArg::Hot => Hotness::Hot,
-        });
+        (options.sort, options.only) = (self.sort_sites, self.only_sites);
         options
     }
 }

@@ -22,7 +22,7 @@ use std::process::ExitCode;
 pub(crate) struct SampleArgs {
     /// Encoding of the output [default: that of the target release]
     #[arg(long, value_enum, value_name = "ENCODING")]
-    sample_format: Option<EncodingArg>,
+    sample_format: Option<Encoding>,
     /// The version: 104 is the extensible binary of LLVM 23, 1 the file of GCC 11 and earlier
     #[arg(long, value_name = "NUMBER", default_value_t = 103)]
     sample_format_version: u64,
@@ -100,7 +100,7 @@ impl SampleArgs {
             (_, true) => Some(Encoding::ExtBinary),
             _ => other,
         };
-        self.sample_format.map(Encoding::from).or(by_flag)
+        self.sample_format.or(by_flag)
     }
 
     /// Returns true if an option names an encoding that a partial merge may not have.
@@ -153,8 +153,8 @@ impl SampleArgs {
     /// Returns the output forms that these options select, for [`OutputArgs::form`](crate::outputs::OutputArgs::form).
     pub(crate) fn forms(&self) -> Vec<(bool, &'static str, OutputForm)> {
         let encoded = match self.sample_format {
-            Some(EncodingArg::Text) => OutputForm::Text,
-            Some(EncodingArg::Gcc) => OutputForm::SampleProf,
+            Some(Encoding::Text) => OutputForm::Text,
+            Some(Encoding::Gcc) => OutputForm::SampleProf,
             _ => OutputForm::Indexed,
         };
         vec![
@@ -162,33 +162,6 @@ impl SampleArgs {
             (self.binary_format, "--binary", OutputForm::Indexed),
             (self.extbinary, "--extbinary", OutputForm::Indexed),
         ]
-    }
-}
-
-/// The encodings that can be written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum EncodingArg {
-    /// Text profile
-    Text,
-    /// Plain binary
-    Binary,
-    /// Extensible binary
-    Extbinary,
-    /// Compact binary of LLVM 16 and earlier
-    Compact,
-    /// The file that GCC's -fauto-profile reads
-    Gcc,
-}
-
-impl From<EncodingArg> for Encoding {
-    fn from(argument: EncodingArg) -> Self {
-        match argument {
-            EncodingArg::Text => Self::Text,
-            EncodingArg::Binary => Self::Binary,
-            EncodingArg::Extbinary => Self::ExtBinary,
-            EncodingArg::Compact => Self::CompactBinary,
-            EncodingArg::Gcc => Self::Gcc,
-        }
     }
 }
 

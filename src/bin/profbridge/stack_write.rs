@@ -2,7 +2,7 @@
 
 use crate::stacks::StackArgs;
 use crate::validate::{options_of, refuse, require_existing};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use profbridge::Result;
 use profbridge::families::StackWriteOptions;
 use profbridge::families::plan::StackOutput;
@@ -19,8 +19,8 @@ pub(crate) struct WriteStackArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) reference: Vec<PathBuf>,
     /// How to treat methods with several overloads in the reference
-    #[arg(long, value_enum, default_value_t = OverloadArg::First, value_name = "TREATMENT")]
-    pub(crate) overload: OverloadArg,
+    #[arg(long, value_enum, default_value_t, value_name = "TREATMENT")]
+    pub(crate) overload: Overload,
     /// Bytecode index to write to an iprof if it is unknown
     #[arg(long, value_name = "N", default_value_t = -5, allow_negative_numbers = true)]
     pub(crate) bci_unknown: i32,
@@ -50,11 +50,7 @@ impl WriteStackArgs {
         options.value = read.read_options().value;
         options.accept_weights = read.value;
         options.reference.clone_from(&self.reference);
-        options.overload = match self.overload {
-            OverloadArg::First => Overload::First,
-            OverloadArg::Skip => Overload::Skip,
-            OverloadArg::All => Overload::All,
-        };
+        options.overload = self.overload;
         options.unknown_bci = Some(self.bci_unknown);
         options.drop_hidden = self.drop_hidden;
         options.collapsed.style = if self.dots { ClassStyle::Dots } else { ClassStyle::Slashes };
@@ -99,17 +95,6 @@ pub(crate) struct PprofArgs {
     /// Drop labels; equal stacks are merged
     #[arg(long)]
     pub(crate) drop_labels: bool,
-}
-
-/// The values of `--overload`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum OverloadArg {
-    /// The first overload of the reference
-    First,
-    /// Drop the frame
-    Skip,
-    /// All overloads for leaf frames
-    All,
 }
 
 impl PprofArgs {

@@ -24,7 +24,7 @@ pub(crate) struct StackArgs {
     /// Weight of recorded events: their number, bytes or nanoseconds [default: bytes for allocations, time for other
     /// events, the number for samples]
     #[arg(long, value_enum, value_name = "WEIGHT")]
-    weight: Option<WeightArg>,
+    weight: Option<Weight>,
     /// Use only events that began within this time range of a Flight Recorder recording: 90s..2m, 1.5h.. or ..30s from its start, or
     /// dates in UTC such as 2026-11-22T04:38:00Z
     #[arg(long, value_name = "FROM..TO", value_parser = parse_time)]
@@ -36,8 +36,8 @@ pub(crate) struct StackArgs {
     #[arg(long)]
     drop_truncated: bool,
     /// Text format: async-profiler's collapsed stacks or perf's folded stacks
-    #[arg(long, value_enum, default_value_t = DialectArg::Auto, value_name = "FORM")]
-    stacks: DialectArg,
+    #[arg(long, value_enum, default_value_t = Dialect::Auto, value_name = "FORM")]
+    stacks: Dialect,
     /// Join names that perf's folding splits at `;::`
     #[arg(long)]
     perf_raw: bool,
@@ -128,28 +128,6 @@ fn parse_time(text: &str) -> std::result::Result<TimeArg, String> {
     }
 }
 
-/// The values of `--weight`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum WeightArg {
-    /// Number of events
-    Count,
-    /// Bytes allocated, read or written
-    Bytes,
-    /// Duration in nanoseconds
-    Time,
-}
-
-/// The values of `--stacks`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum DialectArg {
-    /// Detect the format from the frames
-    Auto,
-    /// async-profiler
-    Collapsed,
-    /// perf
-    Folded,
-}
-
 impl StackArgs {
     /// Returns the programs of a perf recording.
     pub(crate) fn programs(&self) -> &[PathBuf] {
@@ -160,20 +138,11 @@ impl StackArgs {
     pub(crate) fn read_options(&self) -> StackOptions {
         let mut options = StackOptions::default();
         options.limits = crate::limits::chosen();
-        options.text.dialect = match self.stacks {
-            DialectArg::Auto => Dialect::Auto,
-            DialectArg::Collapsed => Dialect::Collapsed,
-            DialectArg::Folded => Dialect::Folded,
-        };
+        options.text.dialect = self.stacks;
         options.events = self.sources();
         options.recording.events.clone_from(&options.events);
         options.recording.events.retain(|source| *source != SampleSource::Unknown);
-        options.recording.weight = match self.weight {
-            None => Weight::Usual,
-            Some(WeightArg::Count) => Weight::Count,
-            Some(WeightArg::Bytes) => Weight::Bytes,
-            Some(WeightArg::Time) => Weight::Time,
-        };
+        options.recording.weight = self.weight.unwrap_or_default();
         (options.recording.from, options.recording.to) = self.time.unwrap_or_default();
         options.perf.binaries.clone_from(&self.binary);
         options.perf.symfs.clone_from(&self.symfs);
@@ -240,7 +209,7 @@ impl StackArgs {
 
     /// Returns true if the form of text is given.
     pub(crate) fn names_form(&self) -> bool {
-        self.stacks != DialectArg::Auto
+        self.stacks != Dialect::Auto
     }
 
     /// Returns the selection of samples.

@@ -205,6 +205,7 @@ fn sum_of(profile: &Profile, function: FunctionId) -> u64 {
 
 /// The treatment of the FuncHashes of front-end records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 #[non_exhaustive]
 pub enum HashPolicy {
     /// Keep the hashes: coverage compares them with those in the binary.

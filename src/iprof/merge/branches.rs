@@ -12,9 +12,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The treatment of branch lists of one site if neither list has all targets of the other, because the code differs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 #[non_exhaustive]
 pub enum BranchClash {
-    /// Keep the list with more events. If they have equally many, keep the one whose rows are last in order.
+    /// Keep the list with more events.
+    ///
+    /// If they have equally many, keep the one whose rows are last in order.
     #[default]
     Heavier,
     /// Keep the first list. The result depends on the order of inputs.

@@ -10,10 +10,11 @@ use serde::Serialize;
 
 /// The unit of call trees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum ChainsBy {
-    /// Entries of the innermost method.
+    /// Call counts: entries of the innermost method.
     Calls,
     /// Samples.
     Samples,

@@ -27,11 +27,12 @@ pub use images::Images;
 
 /// Where an image keeps what its profiles lack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 #[non_exhaustive]
 pub enum CorrelationKind {
-    /// In DWARF (`--debug-info`).
+    /// Debug info (DWARF).
     DebugInfo,
-    /// In sections that are not loaded (`--binary-file`).
+    /// Sections that are not loaded.
     Binary,
 }
 

@@ -90,9 +90,10 @@ fn read_class(data: &[u8], each: &mut dyn FnMut(ClassMethod<'_>)) -> Result<()> 
 
 /// How a method with several overloads is resolved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 #[non_exhaustive]
 pub enum Overload {
-    /// Take the first one of the reference.
+    /// Take the first overload of the reference.
     #[default]
     First,
     /// Drop the frame. Its caller is used instead.

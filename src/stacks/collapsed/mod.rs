@@ -42,12 +42,13 @@ use std::borrow::Cow;
 
 /// Which of the two forms a text has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 #[non_exhaustive]
 pub enum Dialect {
     /// Decide by the frames.
     #[default]
     Auto,
-    /// async-profiler's collapsed stacks, and our own.
+    /// async-profiler's collapsed stacks, and those of profbridge.
     Collapsed,
     /// perf's folded stacks.
     Folded,

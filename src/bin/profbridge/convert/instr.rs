@@ -60,7 +60,7 @@ impl ConvertArgs {
     /// Returns the settings that are the same for all families.
     pub(super) fn settings(&self, form: OutputForm) -> Result<MergeSettings> {
         let mut settings = MergeSettings::new(&self.output, form);
-        (settings.strict, settings.hashes) = (self.strict, self.cross.hashes());
+        (settings.strict, settings.hashes) = (self.strict, self.cross.hashes);
         let options = &mut settings.options.instr;
         options.read.limits = crate::limits::chosen();
         options.read.programs = self.memprof.programs.programs()?;

@@ -92,8 +92,8 @@ pub(crate) struct MergeArgs {
     #[arg(long)]
     pub(super) strict: bool,
     /// When to fail because of unreadable inputs; missing files are always an error
-    #[arg(long, value_enum, default_value_t = FailureModeArg::Any)]
-    pub(super) failure_mode: FailureModeArg,
+    #[arg(long, value_enum, default_value_t)]
+    pub(super) failure_mode: FailureMode,
     /// Keep the valid records of damaged inputs, if the merge continues
     #[arg(long)]
     pub(super) salvage: bool,
@@ -159,27 +159,6 @@ pub(crate) struct MergeArgs {
     pub(super) instr: bool,
 }
 
-/// The values of `--failure-mode`.
-#[derive(Debug, Clone, Copy, clap::ValueEnum)]
-pub(super) enum FailureModeArg {
-    /// If one input is unreadable
-    Any,
-    /// If all inputs are unreadable
-    All,
-    /// If a file is missing, or the result would be empty
-    Warn,
-}
-
-impl From<FailureModeArg> for FailureMode {
-    fn from(argument: FailureModeArg) -> Self {
-        match argument {
-            FailureModeArg::Any => Self::Any,
-            FailureModeArg::All => Self::All,
-            FailureModeArg::Warn => Self::Warn,
-        }
-    }
-}
-
 impl MergeArgs {
     /// Returns true if any input was given, as a file, a directory or a list.
     pub(crate) fn names_any(&self) -> bool {
@@ -189,7 +168,7 @@ impl MergeArgs {
     /// Returns the hint for unreadable inputs if their valid records should be kept.
     pub(super) fn salvage_hint(&self) -> Option<&'static str> {
         self.salvage.then_some(match self.failure_mode {
-            FailureModeArg::Warn => "--salvage can keep nothing of the unreadable inputs; record or copy them again",
+            FailureMode::Warn => "--salvage can keep nothing of the unreadable inputs; record or copy them again",
             _ => "add --failure-mode=warn: --salvage keeps the valid records only if the merge continues",
         })
     }
@@ -241,7 +220,7 @@ impl MergeArgs {
         options.read.correlator = self.correlate.correlator()?;
         options.read.programs = self.memprof.programs.programs()?;
         options.memprof = self.memprof.options();
-        options.failure_mode = self.failure_mode.into();
+        options.failure_mode = self.failure_mode;
         options.threads = NonZeroUsize::new(self.num_threads);
         options.trace_reservoir_size = Some(self.temporal_profile_trace_reservoir_size);
         options.max_trace_length = Some(self.temporal_profile_max_trace_length);

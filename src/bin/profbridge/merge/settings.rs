@@ -1,7 +1,7 @@
 //! The settings of a merge, from the command line.
 
 use super::arguments::FILTERS;
-use super::arguments::{FailureModeArg, MergeArgs, MergeWork, OPTIONS_OF_EACH};
+use super::arguments::{MergeArgs, MergeWork, OPTIONS_OF_EACH};
 use crate::bridged::BridgeArgs;
 use crate::correlate::CorrelateArgs;
 use crate::family_table;
@@ -15,7 +15,7 @@ use crate::stacks::{SELECTING, StackArgs};
 use crate::target;
 use crate::validate::{options_of, refuse};
 use profbridge::families::plan::{MergePlan, StackOutput};
-use profbridge::families::{MergeSettings, Merged, MergedProfile, OutputForm};
+use profbridge::families::{FailureMode, MergeSettings, Merged, MergedProfile, OutputForm};
 use profbridge::input::Family;
 use profbridge::instr::Remapping;
 use profbridge::sampleprof::{Encoding, FileMergeOptions, Filter};
@@ -27,7 +27,7 @@ impl MergeArgs {
     pub(super) fn settings(&self, plan: MergePlan, work: &MergeWork<'_>) -> Result<MergeSettings> {
         let form = work.form;
         let mut settings = MergeSettings::new(&self.output, form);
-        (settings.strict, settings.hashes) = (self.strict, self.cross.hashes());
+        (settings.strict, settings.hashes) = (self.strict, self.cross.hashes);
         settings.partial = self.partial.then(|| self.applied());
         settings.target = match plan.family() {
             Some(Family::SampleProf) => target::of_samples(self.consumer.as_deref())?,
@@ -44,14 +44,14 @@ impl MergeArgs {
         options.iprof.read = crate::limits::iprof_options();
         options.iprof.read.threads = NonZeroUsize::new(self.num_threads);
         (options.iprof.scale, options.iprof.normalize) = self.iprof.scaling();
-        (options.iprof.failure_mode, options.iprof.salvage) = (self.failure_mode.into(), self.salvage);
+        (options.iprof.failure_mode, options.iprof.salvage) = (self.failure_mode, self.salvage);
         options.iprof.found.clone_from(&work.found);
         options.iprof.llvm = options.instr.clone();
         options.iprof.llvm.keep_vtable_names = true;
-        options.iprof.trust = self.bridge.trust();
-        options.iprof.to_iprof = self.bridge.to_iprof_options(self.iprof.branch_clash());
+        options.iprof.trust = self.bridge.trust;
+        options.iprof.to_iprof = self.bridge.to_iprof_options(self.iprof.on_branch_clash.unwrap_or_default());
         options.stacks.read = self.stacks.read_options();
-        (options.stacks.failure_mode, options.stacks.salvage) = (self.failure_mode.into(), self.salvage);
+        (options.stacks.failure_mode, options.stacks.salvage) = (self.failure_mode, self.salvage);
         let accepts_nothing = self.gates.allow_empty || self.partial;
         (options.iprof.accepts_nothing, options.stacks.accepts_nothing) = (accepts_nothing, accepts_nothing);
         options.stacks.allow_duplicates = self.allow_duplicates;
@@ -72,7 +72,7 @@ impl MergeArgs {
     /// Returns the options for reading and merging sample profiles.
     pub(super) fn sample_options(&self, remapping: &Remapping) -> Result<FileMergeOptions> {
         let mut options = self.sample.merge_options()?;
-        (options.failure_mode, options.salvage) = (self.failure_mode.into(), self.salvage);
+        (options.failure_mode, options.salvage) = (self.failure_mode, self.salvage);
         options.allow_duplicates = self.allow_duplicates;
         options.merge.remapping = remapping.clone();
         options.merge.filter = Filter::new(self.function.as_deref(), self.no_function.as_deref())?;
@@ -115,7 +115,7 @@ impl MergeArgs {
         refuse(&later, meant, "use it in `profbridge merge` of the written profile")?;
         let hint = "make a profile of each recording, and use it in `profbridge merge` of these";
         refuse(&["--max-input-share"], meant, hint)?;
-        if !matches!(self.failure_mode, FailureModeArg::Any) {
+        if !matches!(self.failure_mode, FailureMode::Any) {
             refuse(&["--failure-mode"], meant, "omit it: a recording that cannot be read is an error")?;
         }
         family_table::refuse_merge_options(Family::SampleProf)?;
