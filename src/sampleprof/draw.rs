@@ -287,6 +287,13 @@ mod tests {
     }
 
     #[test]
+    fn unrolled_lines_do_not_raise_the_samples_of_a_function() {
+        assert_eq!(collapsed("foo:45:1\n 1: 160\n 2: bar:20\n  1: 80\n"), ["foo 25", "foo;bar 20"]);
+        // Totals that do not include the function's own code.
+        assert_eq!(collapsed("foo:20:1\n 1: 5\n 2: bar:20\n  1: 20\n"), ["foo 5", "foo;bar 20"]);
+    }
+
+    #[test]
     fn several_profiles_add_up() {
         let (first, second) = ("foo:3:1\n 1: 3\n", "foo:4:1\n 1.2: 4\nbar:1:1\n 1: 1\n");
         let sum = content(&[first, second, first]).unwrap();

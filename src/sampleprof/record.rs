@@ -294,13 +294,17 @@ impl FunctionRecord {
         }
     }
 
-    /// Samples of the function's own code: the total without those of inlined callees, at least the samples of its lines.
+    /// Samples of the function's own code: the total without those of inlined callees, or the samples of its lines if
+    /// the total has no others.
     ///
-    /// A line has the largest number of samples of its instructions, the total has those of all instructions.
+    /// A line has the largest number of samples of its instructions, the total has those of all instructions. Lines of
+    /// unrolled code count every iteration, so their sum can be above the total.
     pub(crate) fn own_samples(&self) -> u64 {
         let inlined = self.call_sites.iter().fold(0u64, |sum, site| sum.saturating_add(site.callee.total));
-        let of_lines = self.body.iter().fold(0u64, |sum, entry| sum.saturating_add(entry.samples));
-        self.total.saturating_sub(inlined).max(of_lines)
+        match self.total.saturating_sub(inlined) {
+            0 => self.body.iter().fold(0u64, |sum, entry| sum.saturating_add(entry.samples)),
+            own => own,
+        }
     }
 
     /// Makes a record without samples of a function in a context. Returns `None` if the context has no frames.

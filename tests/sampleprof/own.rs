@@ -239,6 +239,15 @@ fn check_judges_structure_and_sums() {
     assert!(text(&bad.stdout).contains("sample.malformed: line 2"), "{bad:?}");
 }
 
+/// Lines of unrolled code count every iteration, totals count the samples once.
+#[test]
+fn strict_check_accepts_totals_below_the_sum_of_lines() {
+    let workspace = workspace();
+    workspace.write("unrolled.prof", "foo:145:8\n 0: 6\n 0.2: 160\n");
+    let checked = workspace.run("profbridge check --strict unrolled.prof");
+    assert!(text(&checked.stdout).contains("info: sample.total-below-sum"), "{checked:?}");
+}
+
 /// The writer does not add up contexts of a function with different checksums, and the file does not keep their order.
 #[test]
 fn check_compares_the_summary_of_contexts_with_different_checksums_only_where_it_can() {
