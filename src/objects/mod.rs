@@ -7,6 +7,7 @@
 mod debug_info;
 mod inlining;
 mod local_names;
+mod probe_descriptors;
 
 pub(crate) use debug_info::function_name;
 pub(crate) use debug_info::{Entry, Slice, attribute, damaged, find_attribute, load_sections, ranges_of, text};
@@ -16,3 +17,4 @@ pub(crate) use debug_info::{NEEDS_SPLIT_FILES, SplitDebugInfo, is_package};
 pub(crate) use debug_info::{StringSection, contents_in_place, is_section_of_code};
 pub(crate) use debug_info::{parse, unable};
 pub(crate) use inlining::{DebugInfo, InlineChains, InlineFrame, Subprogram, inline_chains, missing_split_units};
+pub(crate) use probe_descriptors::{PROBE_DESCRIPTORS, ProbeDescriptor, read_probe_descriptors};

@@ -8,6 +8,7 @@ use crate::bytes::leb128::read_uleb128;
 use crate::bytes::{Cursor, Endian};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
+use crate::objects::{PROBE_DESCRIPTORS, ProbeDescriptor, read_probe_descriptors};
 use crate::sampleprof::MAX_INLINE_DEPTH;
 use foldhash::fast::RandomState;
 use hashbrown::{HashMap, HashSet};
@@ -22,8 +23,6 @@ pub(super) struct ProbeSections {
     pub(super) endian: Endian,
 }
 
-/// The name of the section with the names of functions.
-pub(super) const DESCRIPTIONS: &str = ".pseudo_probe_desc";
 /// The name of the section with the probes.
 pub(super) const PROBES: &str = ".pseudo_probe";
 
@@ -106,8 +105,11 @@ impl Probes {
             error.with_llvm_message(format!("Pseudo Probe decoder fail in {section} section"))
         };
         for bytes in &sections.descriptions {
-            let cursor = Cursor::new(bytes, 0, sections.endian, DESCRIPTIONS);
-            probes.read_descriptions(cursor, limits).map_err(|error| failed(error, DESCRIPTIONS))?;
+            let each = |ProbeDescriptor { guid, checksum, name }: ProbeDescriptor<'_>| {
+                probes.descriptions.entry(guid).or_insert_with(|| Description { name: name.into(), checksum });
+            };
+            read_probe_descriptors(bytes, sections.endian, limits, each)
+                .map_err(|error| failed(error, PROBE_DESCRIPTORS))?;
         }
         let depth = (limits.context_depth as usize).min(MAX_INLINE_DEPTH);
         let mut has_whole_addresses = false;
@@ -120,25 +122,6 @@ impl Probes {
         probes.by_address = (0u32..).zip(&probes.probes).map(|(at, probe)| (probe.address, at)).collect();
         probes.by_address.sort_unstable();
         Ok(probes)
-    }
-
-    fn read_descriptions(&mut self, mut cursor: Cursor<'_>, limits: &Limits) -> Result<()> {
-        while !cursor.is_empty() {
-            let guid = cursor.u64("GUID")?;
-            let checksum = cursor.u64("checksum")?;
-            let len = read_uleb128(&mut cursor, "length of a name")?;
-            if len > limits.name_bytes {
-                return Err(cursor.place(Error::above_limit(
-                    Some("name-bytes"),
-                    "length of a name",
-                    len,
-                    limits.name_bytes,
-                )));
-            }
-            let name = cursor.take("name", len)?;
-            self.descriptions.entry(guid).or_insert_with(|| Description { name: name.into(), checksum });
-        }
-        Ok(())
     }
 
     /// The function with a GUID.

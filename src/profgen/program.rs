@@ -5,7 +5,7 @@ use super::discriminator::Discriminators;
 use super::functions::Functions;
 use super::image::Image;
 use super::names::{canonical, is_mangled, without_suffixes};
-use super::probes::{DESCRIPTIONS, PROBES, ProbeFilter, ProbeSections, Probes};
+use super::probes::{PROBES, ProbeFilter, ProbeSections, Probes};
 use crate::bytes::Endian;
 use crate::error::{Error, ErrorKind, Result};
 use crate::input::InputBytes;
@@ -500,7 +500,7 @@ fn probe_sections(file: &File<'_>, limits: &Limits) -> Result<Option<ProbeSectio
     let mut found = ProbeSections { endian, ..ProbeSections::default() };
     for section in file.sections() {
         let sections = match section.name_bytes() {
-            Ok(name) if name == DESCRIPTIONS.as_bytes() => &mut found.descriptions,
+            Ok(name) if name == objects::PROBE_DESCRIPTORS.as_bytes() => &mut found.descriptions,
             Ok(name) if name == PROBES.as_bytes() => &mut found.probes,
             _ => continue,
         };

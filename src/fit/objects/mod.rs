@@ -161,7 +161,7 @@ fn release_of(line: &[u8]) -> Option<Release> {
 pub fn read_sampled_program(path: &Path, bytes: &[u8], limits: &Limits) -> Result<SampledProgram> {
     let file = parse(bytes)?;
     let mut functions: BTreeMap<Vec<u8>, SampledFunction> = BTreeMap::new();
-    let probes = records::read_probe_descriptors(&file, limits)?;
+    let probes = records::read_probed_functions(&file, limits)?;
     let lines = read_source_lines(&file, path, limits)?;
     let symbols = file.symbols().chain(file.dynamic_symbols());
     let defined = symbols.filter(|symbol| symbol.kind() == SymbolKind::Text && symbol.is_definition());

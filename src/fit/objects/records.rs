@@ -17,7 +17,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::fit::program::ProgramFunction;
 use crate::limits::Limits;
 use crate::model::{ProfileKind, SymbolTable};
-use crate::objects::{self, contents};
+use crate::objects::{self, PROBE_DESCRIPTORS, contents, read_probe_descriptors};
 use crate::raw::{RawNames, RecordLayout};
 use object::{BinaryFormat, Object, ObjectSection, ObjectSymbol};
 
@@ -281,48 +281,30 @@ fn is_dummy(mapping: &[u8]) -> bool {
     }
 }
 
-const SECTION: &str = ".pseudo_probe_desc";
-
 /// A function with probes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct ProbeDescriptor {
+pub(super) struct ProbedFunction {
     pub(super) name: Vec<u8>,
     pub(super) checksum: u64,
 }
 
-/// Reads the descriptors of an image. Empty if it has none.
+/// Reads the functions with probes of an image. Empty if it has none.
 ///
 /// # Errors
 ///
 /// Truncated; a name longer than [`Limits::name_bytes`].
-pub(super) fn read_probe_descriptors(file: &object::File<'_>, limits: &Limits) -> Result<Vec<ProbeDescriptor>> {
+pub(super) fn read_probed_functions(file: &object::File<'_>, limits: &Limits) -> Result<Vec<ProbedFunction>> {
     let endian = if file.is_little_endian() { Endian::Little } else { Endian::Big };
     let mut found = Vec::new();
     // Object files have one section for each function that the linker may drop.
-    for section in file.sections().filter(|section| section.name() == Ok(SECTION)) {
+    for section in file.sections().filter(|section| section.name() == Ok(PROBE_DESCRIPTORS)) {
         let bytes = contents(&section, limits)?;
-        read_section(&bytes, endian, limits, &mut found).map_err(|error| error.in_section(SECTION))?;
+        read_probe_descriptors(&bytes, endian, limits, |descriptor| {
+            found.push(ProbedFunction { name: descriptor.name.to_vec(), checksum: descriptor.checksum });
+        })
+        .map_err(|error| error.in_section(PROBE_DESCRIPTORS))?;
     }
     Ok(found)
-}
-
-fn read_section(bytes: &[u8], endian: Endian, limits: &Limits, found: &mut Vec<ProbeDescriptor>) -> Result<()> {
-    let mut cursor = Cursor::new(bytes, 0, endian, SECTION);
-    while !cursor.is_empty() {
-        cursor.u64("GUID")?;
-        let checksum = cursor.u64("checksum")?;
-        let len = read_uleb128(&mut cursor, "length of a name")?;
-        if len > limits.name_bytes {
-            return Err(cursor.place(Error::above_limit(
-                Some("name-bytes"),
-                "length of a name",
-                len,
-                limits.name_bytes,
-            )));
-        }
-        found.push(ProbeDescriptor { name: cursor.take("name", len)?.to_vec(), checksum });
-    }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -384,33 +366,5 @@ mod tests {
         assert_eq!(found, [ProgramFunction { name_ref: 5, func_hash: 6, num_counters: None }]);
         let unknown = read_map(&header(0, 0, 7), Endian::Little, &mut found).unwrap_err();
         assert!(unknown.to_string().contains("a coverage map of version 8 is not supported"), "{unknown}");
-    }
-}
-
-#[cfg(test)]
-mod probe_descriptors_tests {
-    use crate::fit::objects::records::*;
-
-    #[test]
-    fn descriptors_follow_each_other_and_a_cut_one_is_an_error() {
-        let mut bytes = Vec::new();
-        for (name, checksum) in [(&b"main"[..], 7u64), (b"f", 0x1_0000_0000)] {
-            bytes.extend([1; 8]);
-            bytes.extend(checksum.to_le_bytes());
-            bytes.push(name.len() as u8);
-            bytes.extend(name);
-        }
-        let read = |bytes: &[u8]| {
-            let mut found = Vec::new();
-            read_section(bytes, Endian::Little, &Limits::default(), &mut found).map(|()| found)
-        };
-        let found = read(&bytes).unwrap();
-        let rows: Vec<_> = found.iter().map(|row| (row.name.as_slice(), row.checksum)).collect();
-        assert_eq!(rows, [(&b"main"[..], 7), (&b"f"[..], 0x1_0000_0000)]);
-        for len in (1..bytes.len()).filter(|len| *len != 21) {
-            assert!(read(&bytes[..len]).is_err(), "{len}");
-        }
-        bytes[16] = 0xff;
-        assert!(read(&bytes).is_err());
     }
 }
