@@ -367,6 +367,19 @@ fn files_of_another_family_and_truncated_text_stay() {
 }
 
 #[test]
+fn the_error_of_a_watch_names_a_profile_that_was_not_merged() {
+    let scene = Scene::new();
+    scene.write("cut.profraw", &own_profile(1)[..50]);
+    scene.write("notes.txt", b"other files are not profiles");
+    let failed = scene.run(&["--until", "idle:0", "--json"]);
+    assert_eq!(failed.code, Some(1), "{}", failed.stderr);
+    let document: serde_json::Value = serde_json::from_slice(&failed.stdout).unwrap();
+    let message = document["error"]["message"].as_str().unwrap();
+    assert!(message.contains("cut.profraw: raw v10, section header"), "{message}");
+    assert!(!message.contains("no profile appeared"), "{message}");
+}
+
+#[test]
 fn a_second_watch_of_one_output_and_bad_options_are_usage_errors() {
     let scene = Scene::new();
     scene.write("a.profraw", &own_profile(1));

@@ -44,8 +44,7 @@ pub(super) fn run(settings: WatchSettings, mut arguments: MergeArgs, finish: Fin
     let ended = ended.inspect_err(|_| keep_state(&watch))?;
     let left = report_left(&watch, arguments.quiet);
     if watch.listed() == 0 {
-        let error = Error::nothing_found("no profile appeared in the directory").in_file(&settings.folder);
-        return Err(error.with_hint("check that the program ran, and where it writes its profiles (LLVM_PROFILE_FILE)"));
+        return Err(nothing_merged(&watch).in_file(&settings.folder));
     }
     arguments.inputs = vec![watch.state().to_path_buf()];
     if !watch.state().exists() {
@@ -136,6 +135,16 @@ fn report_left(watch: &Watch, quiet: bool) -> Vec<LeftJson> {
         reason: file.reason,
     };
     left.into_iter().map(json).collect()
+}
+
+/// The error of a watch that merged nothing. It names the first profile, because the document has no other warnings.
+fn nothing_merged(watch: &Watch) -> Error {
+    let Some(first) = watch.left().into_iter().find(|file| file.is_profile) else {
+        let hint = "check that the program ran, and where it writes its profiles (LLVM_PROFILE_FILE)";
+        return Error::nothing_found("no profile appeared in the directory").with_hint(hint);
+    };
+    let detail = format!("no profile in the directory was merged, such as {}: {}", first.path.display(), first.reason);
+    Error::nothing_found(detail)
 }
 
 /// Names the file that has the merged profiles after a failure.
