@@ -232,7 +232,10 @@ pub fn collect(reader: &mut dyn ProfileReader, options: &ShowOptions) -> Result<
         Ok(())
     })?;
     options.require_found(totals.selected)?;
-    let hot = options.hot_functions.then(|| hot_functions(&totals, options)).transpose()?;
+    // Covered functions are listed without a look at their largest counts.
+    let knows_maxima = !options.covered;
+    let lists_hot = options.hot_functions && knows_maxima;
+    let hot = lists_hot.then(|| hot_functions(&totals, options)).transpose()?;
     let maximum = |(name, max): &(Vec<u8>, u64)| NamedMaximum { name: text_of(name), max: *max };
     Ok(ShowReport {
         level: if totals.kind.is_ir() { "ir" } else { "front-end" },
@@ -248,12 +251,12 @@ pub fn collect(reader: &mut dyn ProfileReader, options: &ShowOptions) -> Result<
             max_internal_block_count: totals.summary.max_internal_count,
             total_count: totals.total,
         },
-        cutoff: (options.value_cutoff > 0).then(|| CutoffCounts {
+        cutoff: (options.value_cutoff > 0 && knows_maxima).then(|| CutoffCounts {
             value: options.value_cutoff,
             below: totals.below_cutoff,
             at_least: u64::from(totals.summary.num_functions).saturating_sub(totals.below_cutoff),
         }),
-        top: (options.top > 0).then(|| totals.maxima.iter().take(options.top).map(maximum).collect()),
+        top: (options.top > 0 && knows_maxima).then(|| totals.maxima.iter().take(options.top).map(maximum).collect()),
         hot,
         value_sites: site_statistics(&totals, options),
         detailed_summary: options.detailed_summary.then(|| summary_rows(&totals)),

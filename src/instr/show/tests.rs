@@ -255,3 +255,14 @@ fn json_and_text_have_the_same_content() {
     assert_eq!(report["value_sites"]["memop_sizes"]["histogram"], serde_json::json!([{"values": 1, "sites": 1}]));
     assert_eq!(report.get("covered"), None);
 }
+
+#[test]
+fn covered_functions_have_no_cutoff_and_maxima_in_json() {
+    let options =
+        ShowOptions { covered: true, top: 1, hot_functions: true, value_cutoff: 20, ..ShowOptions::default() };
+    let report = serde_json::to_value(collect(&mut example(), &options).unwrap()).unwrap();
+    assert_eq!(report["covered"], serde_json::json!(["main", "helper"]));
+    for member in ["cutoff", "top", "hot"] {
+        assert_eq!(report.get(member), None, "{member}");
+    }
+}
