@@ -1,8 +1,8 @@
 //! Samples without branch records: the sampled instructions, and the calls of call chains.
 //!
-//! As in AutoFDO, a line has the largest number of samples of its instructions, and a function the sum of its samples. Both
-//! count a sample of unrolled or vectorized code as often as its line runs in it. If a line has fewer samples than calls,
-//! the count of the line and the sums grow by the difference.
+//! As in AutoFDO, a line has the largest number of samples of its instructions, and a function the sum of its samples.
+//! Lines count a sample of unrolled or vectorized code as often as the line runs in it, functions count it once. If a
+//! line has fewer samples than calls, the count of the line and the sums grow by the difference.
 //! Entries of functions are counted by the instructions that run once per entry. Calls are not counted: a function that
 //! was entered often and briefly has fewer samples than one that ran long. So a function's number of entries is divided
 //! among its callers, by the samples with each call in the call chain. A function that jumps to another one in place of a
@@ -46,7 +46,7 @@ pub struct PlainFindings {
     pub without_function: u64,
     /// Calls within the program in call chains, each counted as often as its samples.
     pub calls: u64,
-    /// Call chains that were cut at an address that does not follow a call.
+    /// Call chains that were cut at an address that does not follow a call, except after code without debug info.
     pub cut_chains: u64,
 }
 
@@ -138,8 +138,8 @@ impl PlainGatherer {
     }
 
     fn add_calls(&mut self, program: &Program<'_>, sample: &Sample<'_>, place: &dyn Fn(u64) -> Option<u64>) {
-        // The entry of the function that the previous frame was in.
-        let mut inner = None;
+        // The entry of the function that the previous frame was in, and whether that is in the profile.
+        let (mut inner, mut is_known) = (None, true);
         for frame in sample.frames().filter(|frame| frame.mode == CpuMode::User) {
             if !frame.is_return {
                 inner = place(frame.address)
@@ -152,7 +152,8 @@ impl PlainGatherer {
                 Some(before) => match program.call_before(before.wrapping_add(1)) {
                     Some(call) => call,
                     None => {
-                        self.findings.cut_chains = self.findings.cut_chains.saturating_add(1);
+                        // Code of others, such as the start code of a static libc, can be without frame pointers.
+                        self.findings.cut_chains = self.findings.cut_chains.saturating_add(is_known.into());
                         break;
                     }
                 },
@@ -172,6 +173,7 @@ impl PlainGatherer {
                 self.calls.push((jump.unwrap_or(EXTERNAL), entered));
             }
             inner = program.functions.entry_of(call);
+            is_known = call == EXTERNAL || program.functions.range_at(call).is_some();
         }
         // A recursive call counts once.
         self.calls.sort_unstable();

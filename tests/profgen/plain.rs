@@ -133,6 +133,25 @@ fn samples_count_at_their_lines() {
     assert!(!profile.contains(": 0\n"), "lines without samples may have run: {profile}");
 }
 
+/// Start code of a static libc has no frame pointers, and its calls are not in the profile.
+#[test]
+fn call_chains_that_end_beyond_code_without_debug_info_are_not_cut() {
+    let Some(folder) = available("start code", &["clang-22", "objdump", "readelf"]).then(Folder::new) else {
+        return;
+    };
+    compile(&folder, &format!("{CLANG} -no-pie"), "busy.c", "busy");
+    let [start, main, outer, small] =
+        ["_start", "main", "loop", "small"].map(|name| instructions(&folder, "busy", name));
+    let frames = [small[4].0, after(&outer, "<small>"), after(&main, "<loop>"), after(&start, "call"), outer[0].0];
+    let cut = [IN_USER, small[4].0, outer[0].0];
+    let mut samples = vec![(small[4].0, [&[IN_USER], &frames[..]].concat()); 30];
+    samples.push((small[4].0, cut.to_vec()));
+    folder.write("perf.data", plain_recording(&folder, "busy", &samples));
+    let document = convert(&folder, "perf.data --binary busy -o app.proftext");
+    let plain = &document["samples"][0]["plain"];
+    assert_eq!((&plain["calls"], &plain["cut_chains"]), (&90.into(), &1.into()), "{document}");
+}
+
 /// A function that jumps to another one in place of a call has no frame.
 #[test]
 fn tail_calls_count_as_calls() {
