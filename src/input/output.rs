@@ -191,7 +191,7 @@ fn hint(kind: io::ErrorKind, is_replaced: bool) -> Option<&'static str> {
     match kind {
         io::ErrorKind::NotFound if is_replaced => Some("create the directory first"),
         io::ErrorKind::StorageFull if is_replaced => Some("free some disk space; the old file, if any, is unchanged"),
-        io::ErrorKind::PermissionDenied => Some("choose another output with -o"),
+        io::ErrorKind::PermissionDenied | io::ErrorKind::IsADirectory => Some("choose another output with -o"),
         _ => None,
     }
 }

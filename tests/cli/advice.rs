@@ -55,6 +55,15 @@ fn directories_and_patterns_in_quotes_have_a_hint() {
 }
 
 #[test]
+fn a_directory_as_output_asks_for_another_output() {
+    let folder = Folder::new();
+    fs::create_dir(folder.path("d")).unwrap();
+    fs::write(folder.path("a.proftext"), INSTR).unwrap();
+    let words = ["d: cannot open for writing", "hint: choose another output with -o"];
+    check(&folder.run(&["merge", "a.proftext", "-o", "d"]), 1, &words);
+}
+
+#[test]
 fn text_files_with_byte_order_marks_are_read() {
     let folder = Folder::new();
     let write = |name: &str, content: &str| fs::write(folder.path(name), format!("\u{feff}{content}")).unwrap();
