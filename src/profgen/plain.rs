@@ -6,7 +6,7 @@
 //! Entries of functions are counted by the instructions that run once per entry. Calls are not counted: a function that
 //! was entered often and briefly has fewer samples than one that ran long. So a function's number of entries is divided
 //! among its callers, by the samples with each call in the call chain. A function that jumps to another one in place of a
-//! call has no frame; its jump is the caller if it is the only one that can be.
+//! call has no frame; the jump counts as the call if it is its only one to that function.
 
 use super::builder::{raise_with_totals, update_total};
 use super::counters::{Counters, Counts, EXTERNAL};
