@@ -22,6 +22,7 @@ use crate::iprof::reader::{Entry, ReadOptions, Sink, read_stream};
 use crate::iprof::sections::{Records, SectionKind};
 use crate::iprof::statistics::{ChainsBy, targets};
 use crate::iprof::tables::{self, ImportMode, Mapping, MethodHandle, Tables, TypeHandle};
+use crate::java;
 use serde::Serialize;
 use std::fmt::{self, Write};
 use std::io::Read;
@@ -111,6 +112,18 @@ impl CommonSpace {
         collector.events
     }
 
+    /// Adds the types and methods of a file. Hidden classes lose their addresses, which differ between runs.
+    fn adopt(&mut self, tables: &Tables) -> Mapping {
+        let short = |name: &[u8]| str::from_utf8(name).ok().and_then(java::without_address);
+        let mut add_type = |name: &[u8]| match short(name) {
+            Some(short) => self.tables.add_type(short.as_bytes()),
+            None => self.tables.add_type(name),
+        };
+        let types: Vec<TypeHandle> = tables.types().map(|class| add_type(tables.type_name(class))).collect();
+        let methods = self.tables.adopt_methods(tables, tables.methods(), ImportMode::Renumbered, &types);
+        Mapping { types, methods, ..Mapping::default() }
+    }
+
     /// Returns all contexts of all files.
     pub fn contexts(&self) -> &ContextTree {
         &self.contexts
@@ -147,7 +160,7 @@ struct Collector<'s> {
 impl Collector<'_> {
     /// Stores which methods the file has.
     fn declare(&mut self, tables: &Tables) {
-        let mapping = self.mapping.get_or_insert_with(|| self.space.tables.adopt(tables, ImportMode::Renumbered));
+        let mapping = self.mapping.get_or_insert_with(|| self.space.adopt(tables));
         self.events.declared = vec![false; self.space.tables.methods_count()];
         mapping.methods.iter().for_each(|method| self.events.declared[method.index()] = true);
     }
@@ -165,7 +178,7 @@ impl Collector<'_> {
 impl Sink for Collector<'_> {
     fn entry(&mut self, tables: &Tables, entry: Entry<'_>) {
         let space = &mut *self.space;
-        let mapping = self.mapping.get_or_insert_with(|| space.tables.adopt(tables, ImportMode::Renumbered));
+        let mapping = self.mapping.get_or_insert_with(|| space.adopt(tables));
         let mapped = |frame: &Frame| Frame { method: mapping.methods[frame.method.index()], ..*frame };
         let context = space.contexts.add_mapped(entry.frames, mapped);
         let leaf = space.contexts.leaf(context).map(|leaf| leaf.method);
@@ -456,6 +469,19 @@ mod tests {
         );
         let placeholder = a.section(SectionKind::Conditional).iter().map(|(key, _)| key.detail).max().unwrap();
         assert_eq!(space.detail(SectionKind::Conditional, placeholder), "-1");
+    }
+
+    #[test]
+    fn hidden_classes_of_two_runs_are_the_same() {
+        let mut space = CommonSpace::default();
+        let [one, other] = ["$$Lambda$89/0x00007fe380008670", "$$Lambda$90/0x00007fdbd8008670"].map(|name| {
+            let text = format!(
+                r#"{{"version":"1.0.0","types":[{{"id":0,"name":"void"}},{{"id":1,"name":"A{name}"}}],"methods":[{{"id":0,"name":"run","signature":[1,0]}}],"samplingProfiles":[{{"ctx":"0:3","records":[5]}}]}}"#
+            );
+            space.read_from(text.as_bytes(), &ReadOptions::default()).unwrap()
+        });
+        assert_eq!(one.section(SectionKind::Sampling), other.section(SectionKind::Sampling));
+        assert_eq!(space.site(one.contexts(SectionKind::Sampling)[0]), "A$$Lambda/0x….run():3");
     }
 
     fn fit_of(profile: &str, program: &str) -> Fit {

@@ -355,6 +355,12 @@ fn same_program_refuses_inputs_of_different_binary_ids() {
     assert!(said.contains("c.profdata: not from the same program as a.profdata"), "{said}");
     done(&folder, "merge --partial a.profdata -o one.part.profdata");
     done(&folder, "merge --same-program one.part.profdata b.profdata -o z.profdata");
+    // The failure mode decides about inputs that cannot be read.
+    let cut = &fs::read(folder.path("b.profdata")).unwrap()[..40];
+    fs::write(folder.path("cut.profdata"), cut).unwrap();
+    let said = done(&folder, "merge --same-program --failure-mode=warn a.profdata cut.profdata -o w.profdata");
+    assert!(said.contains("warning: cut.profdata: "), "{said}");
+    refused(1, &folder, "merge --same-program a.profdata cut.profdata -o v.profdata");
 }
 
 #[test]
