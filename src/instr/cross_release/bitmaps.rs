@@ -6,17 +6,20 @@
 
 use crate::instr::cross_release::finding::{Counted, CrossReleaseOptions, FindingKind};
 use crate::model::{FunctionView, Profile, Release};
+use std::cmp::Ordering;
 
-/// The newest indexed version with the numbers of LLVM 18.
+/// The indexed version with the numbers of LLVM 18. Earlier versions have no bitmaps.
 const FIRST_VERSION: u32 = 11;
 /// The release that writes that version.
 pub(crate) const FIRST_RELEASE: Release = Release(18);
 
 /// Returns true if bitmaps of the inputs, if they have some, are not those of the target.
 pub(super) fn may_differ(options: &CrossReleaseOptions) -> bool {
-    let origins = options.origins;
-    let reads_first = options.indexed_version <= FIRST_VERSION;
-    if reads_first { origins.bitmaps_since_19 } else { origins.bitmaps_of_18 }
+    match options.indexed_version.cmp(&FIRST_VERSION) {
+        Ordering::Less => false,
+        Ordering::Equal => options.origins.bitmaps_since_19,
+        Ordering::Greater => options.origins.bitmaps_of_18,
+    }
 }
 
 /// Chooses the version in which the target reads the bitmaps, or counts the functions whose bitmaps it does not

@@ -250,6 +250,8 @@ fn bitmaps_of_18_are_written_as_11_or_reported() {
         (&[9], 22, true, 13, &lost),
         (&[10], 22, false, 13, &[]),
         (&[10], 18, false, 11, &lost),
+        // The writer reports bitmaps that the version cannot store.
+        (&[10], 16, false, 9, &[]),
         (&[9, 10], 22, false, 13, &lost),
         (&[9, 10], 18, false, 11, &lost),
     ] {
