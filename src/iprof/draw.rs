@@ -15,7 +15,7 @@ const NAMED_FRAMES: usize = 4;
 pub struct IprofContent {
     /// The document.
     pub document: Document,
-    /// Its `samplingProfiles`.
+    /// Its `samplingProfiles`; empty if its call counts were selected.
     pub samples: StackTable,
     /// Its `callCountProfiles`.
     pub calls: StackTable,

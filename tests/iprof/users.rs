@@ -279,3 +279,20 @@ fn options_of_the_other_kind_of_profile_are_refused_by_show() {
         assert!(said.contains("is for iprof files and stacks, not for LLVM profiles"), "{said}");
     }
 }
+
+#[test]
+fn flame_graphs_of_call_counts_are_not_those_of_samples() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let iprof = path("fibonacci.iprof");
+    let draw = |command: &str, options: &[&str]| {
+        let output = if command == "report" { "out.html" } else { "out.svg" };
+        succeed(folder.path(), &[&[command, &iprof, "-o", output], options].concat());
+        std::fs::read_to_string(folder.path().join(output)).expect("text")
+    };
+    assert!(draw("flamegraph", &[]).contains(": 11 hits"));
+    let calls = draw("flamegraph", &["--call-counts"]);
+    assert!(calls.contains(" calls") && !calls.contains(" hits"));
+    assert!(draw("report", &[]).contains("Hottest methods by samples"));
+    let calls = draw("report", &["--call-counts"]);
+    assert!(calls.contains("Hottest methods by calls") && !calls.contains("Hottest methods by samples"));
+}
