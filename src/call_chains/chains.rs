@@ -2,6 +2,7 @@
 
 use super::pattern::MethodPattern;
 use super::table::{Function, FunctionId, Sample, StackTable};
+use crate::names::demangle_text;
 use foldhash::{HashMap, HashMapExt};
 use serde::Serialize;
 use std::cmp::Reverse;
@@ -42,10 +43,18 @@ pub struct CallChain {
 }
 
 /// Returns the functions that match a pattern: those whose name begins with it, otherwise those whose name or class
-/// ends with it.
+/// ends with it. Of mangled names, the demangled ones match first.
 pub(crate) fn functions_meant(pattern: &MethodPattern, table: &StackTable) -> Vec<FunctionId> {
-    let name = |id| (table.display_function(id), matches!(table.function(id), Function::Java { .. }));
-    pattern.find(table.functions(), name)
+    let is_java = |id| matches!(table.function(id), Function::Java { .. });
+    let shown = |id| match table.display_function(id) {
+        method if is_java(id) => (method, true),
+        symbol => (demangle_text(&symbol, |name| name), false),
+    };
+    let found = pattern.find(table.functions(), shown);
+    if !found.is_empty() {
+        return found;
+    }
+    pattern.find(table.functions(), |id| (table.display_function(id), is_java(id)))
 }
 
 /// The samples whose stacks hold a method that one of `only` means (all, if

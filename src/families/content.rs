@@ -4,7 +4,7 @@ use crate::call_chains::{StackTable, Unit};
 use crate::error::Warning;
 use crate::hint::Hint;
 use crate::instr::InstrContent;
-use crate::iprof::{self, IprofContent};
+use crate::iprof::{self, IprofContent, SectionKind};
 use crate::memprof::{self, MemoryContent};
 use crate::render::Report;
 use crate::sampleprof::{self, SampleContent};
@@ -36,8 +36,10 @@ impl Content {
     pub(crate) fn stacks(&self) -> Option<(&StackTable, &'static str)> {
         match self {
             Self::Instr(_) => None,
-            Self::Iprof(iprof) if iprof.samples.is_empty() && !iprof.calls.is_empty() => Some((&iprof.calls, "calls")),
-            Self::Iprof(iprof) => Some((&iprof.samples, "hits")),
+            Self::Iprof(iprof) => {
+                let has_samples = iprof.document.sections.entries_count(SectionKind::Sampling) > 0;
+                Some(if has_samples { (&iprof.samples, "hits") } else { (&iprof.calls, "calls") })
+            }
             Self::Memory(memory) => Some((&memory.table, memory.unit.word())),
             Self::Samples(samples) => Some((&samples.table, "samples")),
             Self::Stacks(table) => Some((table, table.unit().map_or("hits", Unit::word))),

@@ -2,7 +2,7 @@
 
 use crate::bridge::stacks::{IprofHits, stacks_from_iprof};
 use crate::bridge::{self, ToIprofOptions};
-use crate::call_chains::{Selection, StackTable};
+use crate::call_chains::Selection;
 use crate::driver::check::{CheckFinding, FileCheck};
 use crate::driver::diff::{DiffOptions, Facts, Names, diff};
 use crate::error::{Error, Result, Warning, WithWarnings};
@@ -102,13 +102,13 @@ impl Commands for Iprof {
                 .in_file(path));
         };
         let in_file = |error: Error| error.in_file(&input.path);
-        let (document, warnings) = read_iprof(input.stream()?, &options.limits).map_err(in_file)?;
-        let samples = match options.iprof {
-            IprofHits::Samples => without_addresses(stacks_from_iprof(&document, IprofHits::Samples)?.0),
-            IprofHits::CallCounts => StackTable::new(),
-        };
+        let (mut document, warnings) = read_iprof(input.stream()?, &options.limits).map_err(in_file)?;
+        if options.iprof == IprofHits::CallCounts {
+            document.remove_section(SectionKind::Sampling);
+        }
+        let (samples, _) = stacks_from_iprof(&document, IprofHits::Samples)?;
         let (calls, _) = stacks_from_iprof(&document, IprofHits::CallCounts)?;
-        let content = IprofContent { document, samples, calls };
+        let content = IprofContent { document, samples: without_addresses(samples), calls };
         Ok((Content::Iprof(content), warnings.into_iter().map(|warning| warning.in_file(&input.path)).collect()))
     }
 }

@@ -15,7 +15,7 @@ const NAMED_FRAMES: usize = 4;
 pub struct IprofContent {
     /// The document.
     pub document: Document,
-    /// Its `samplingProfiles`; empty if its call counts were selected.
+    /// Its `samplingProfiles`.
     pub samples: StackTable,
     /// Its `callCountProfiles`.
     pub calls: StackTable,

@@ -27,6 +27,21 @@ fn done(folder: &Folder, line: &[&str]) -> String {
 
 /// `--function` shortens lists; the numbers are those of the whole profile.
 #[test]
+fn methods_of_sample_profiles_are_selected_by_the_names_that_are_drawn() {
+    let folder = Folder::new();
+    fs::write(folder.path("a.proftext"), "_ZN2W24postEm:10:5\n 1: 10\nmain:2:1\n 1: 2\n").unwrap();
+    let draw = |options: &[&str]| {
+        done(&folder, &[&["flamegraph", "a.proftext", "-o", "x.svg"], options].concat());
+        fs::read_to_string(folder.path("x.svg")).unwrap()
+    };
+    for name in ["W2::post", "W2::post(unsigned long)", "/W2::post/", "_ZN2W24postEm"] {
+        assert!(!draw(&["--exclude", name]).contains("W2::post"), "{name}");
+        let only = draw(&["--include", name]);
+        assert!(only.contains("W2::post") && !only.contains("main:"), "{name}");
+    }
+}
+
+#[test]
 fn a_filter_of_diff_does_not_change_the_number_of_changed_receivers() {
     let folder = Folder::new();
     let profile = |target: &str| {

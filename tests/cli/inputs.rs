@@ -620,16 +620,20 @@ fn options_for_stacks_are_refused_where_something_else_is_shown_or_drawn() {
     fs::write(folder.path("m.yaml"), memory_profile(5)).unwrap();
     for name in ["a.proftext", "s", "f.iprof", "m.yaml"] {
         for option in ["--thread=main", "--events=all", "--value", "--drop-truncated"] {
-            let said = refused(2, &folder, &format!("show {name} {option}"));
-            let option = option.split('=').next().unwrap();
-            assert!(said.contains(&format!("{option} is for stacks")), "{name} {option}: {said}");
+            for command in ["show", "flamegraph -o x.html", "report -o x.html"] {
+                let said = refused(2, &folder, &format!("{command} {name} {option}"));
+                let option = option.split('=').next().unwrap();
+                assert!(said.contains(&format!("{option} is for stacks")), "{command} {name} {option}: {said}");
+            }
         }
     }
+    let said = refused(2, &folder, "flamegraph c --allocations -o x.svg");
+    assert!(said.contains("--allocations is for memory profiles"), "{said}");
     for name in ["a.proftext", "s", "m.yaml"] {
         let said = refused(2, &folder, &format!("show {name} --callers=main"));
         assert!(said.contains("--callers is for iprof files and stacks"), "{name}: {said}");
     }
-    for option in ["--include=main", "--exclude=main", "--thread=main"] {
+    for option in ["--include=main", "--exclude=main"] {
         let said = refused(2, &folder, &format!("report a.proftext {option} -o x.html"));
         assert!(said.contains("the profile has no stacks"), "{option}: {said}");
     }

@@ -296,3 +296,10 @@ fn flame_graphs_of_call_counts_are_not_those_of_samples() {
     let calls = draw("report", &["--call-counts"]);
     assert!(calls.contains("Hottest methods by calls") && !calls.contains("Hottest methods by samples"));
 }
+
+#[test]
+fn a_flame_graph_without_matching_samples_does_not_change_to_calls() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let said = fail(1, folder.path(), &["flamegraph", &path("fibonacci.iprof"), "--exclude", "main", "-o", "out.svg"]);
+    assert!(said.contains("there are no stacks to draw"), "{said}");
+}

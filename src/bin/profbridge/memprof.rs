@@ -6,7 +6,7 @@ use crate::documents::{self, Described, FileJson};
 use crate::validate::{options_of, refuse, require_existing};
 use clap::Args;
 use profbridge::families::memory::{AllocationUnit, MemoryOptions};
-use profbridge::input::Input;
+use profbridge::input::{Family, Format, Input};
 use profbridge::instr::Release;
 use profbridge::instr::memory_profiles::{self, MemProfOptions};
 use profbridge::memprof::raw::Programs;
@@ -49,6 +49,18 @@ pub(crate) struct DrawMemoryArgs {
 }
 
 impl DrawMemoryArgs {
+    /// Rejects these options if no input has a memory profile.
+    pub(crate) fn refuse_without_effect(inputs: &[Input]) -> Result<()> {
+        let may_have = |input: &Input| {
+            let has = |format: Format| format == Format::Indexed || format.family() == Some(Family::MemProf);
+            input.is_pipe() || input.format().map_or(true, has)
+        };
+        match inputs.iter().any(may_have) {
+            true => Ok(()),
+            false => refuse(&options_of::<Self>(), "for memory profiles", "omit it: no input has a memory profile"),
+        }
+    }
+
     /// Returns the library's options.
     pub(crate) fn options(&self) -> Result<MemoryOptions> {
         let mut options = MemoryOptions::default();

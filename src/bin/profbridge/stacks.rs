@@ -60,6 +60,8 @@ pub(crate) struct StackArgs {
     sample_type: Option<String>,
 }
 
+const ONLY_STACKS: &str = "omit it: only recordings, collapsed stacks and pprof have samples to select";
+
 /// The options that select samples. A partial merge keeps all.
 pub(crate) const SELECTING: [&str; 7] =
     ["--events", "--weight", "--time", "--thread", "--drop-truncated", "--call-counts", "--sample-type"];
@@ -176,11 +178,11 @@ impl StackArgs {
 
     /// Rejects options that select samples if the inputs have none, or are only iprof files.
     pub(crate) fn refuse_for_others() -> Result<()> {
-        let hint = "omit it: only recordings, collapsed stacks and pprof have samples to select";
-        refuse(&options_of::<StackArgs>(), "for stacks", hint)
+        refuse(&options_of::<StackArgs>(), "for stacks", ONLY_STACKS)
     }
 
-    /// Rejects options for the reader of one format if no input has that format.
+    /// Rejects options for stacks if no input has stacks, and options for the reader of one format if no input has that
+    /// format.
     pub(crate) fn refuse_without_effect<'a>(inputs: impl IntoIterator<Item = &'a Input>) -> Result<()> {
         let inputs: Vec<&Input> = inputs.into_iter().collect();
         // Pipes can be read only once, readers report inputs that cannot be read, and a partial merge has inputs of any
@@ -188,6 +190,15 @@ impl StackArgs {
         let is_one_of = |input: &Input, formats: &[Format]| {
             input.is_pipe() || input.is_partial() || input.format().map_or(true, |format| formats.contains(&format))
         };
+        let may_be_stacks = |input: &&Input| {
+            let is_family = |family: Option<Family>| family == Some(Family::Stacks);
+            input.is_pipe() || input.is_partial() || input.family().map_or(true, is_family)
+        };
+        if !inputs.iter().any(may_be_stacks) {
+            // An iprof has two kinds of counts.
+            let options = options_of::<StackArgs>().into_iter().filter(|option| option != "--call-counts");
+            refuse(&options.collect::<Vec<_>>(), "for stacks", ONLY_STACKS)?;
+        }
         let of_perf = "for recordings of perf";
         for (options, formats, meant) in [
             (&["--weight"][..], &[Format::Jfr][..], "for recordings of Flight Recorder"),
