@@ -1,8 +1,8 @@
 //! Sample profiles against a new build.
 //!
 //! A compiler finds functions by name, see [`profile_name`]. With pseudo-probes it drops functions whose checksum
-//! differs, or from LLVM 17 matches their samples to the new code by its calls. Without, it uses samples line by line, so lines after a function's end show that
-//! the function was edited. Inlined functions are found through their callers.
+//! differs; LLVM 17 and later match their samples to the new code by its calls. Without, it uses samples line by line, so
+//! lines after a function's end show that the function was edited. Inlined functions are found through their callers.
 
 use super::names::{RemappingFile, canonical, similarity, write_remapping};
 use super::report::{Class, FitReport, Head, ProgramClass, Pruned, Row, summarize};

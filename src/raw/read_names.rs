@@ -26,7 +26,8 @@ impl RawProfile<'_> {
     /// damaged; in versions 1 and 2 malformed when a record's name lies
     /// outside the section.
     pub fn read_names(&self, limits: &Limits) -> Result<RawNames> {
-        self.read_names_with(limits, None, 1)
+        // With a place for chunks, so that the names can be recognised in further files.
+        self.read_names_with(limits, Some(&NameChunks::default()), 1)
     }
 
     /// Like [`read_names`](Self::read_names), but uses the chunks in `known`, and reads the others with up to `threads`
