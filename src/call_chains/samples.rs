@@ -215,7 +215,7 @@ pub struct ReadStats {
     pub samples_without_stack: u64,
     /// The units of each event type. There are several if sources with different units were read into one table.
     pub units: Vec<(SampleSource, Unit)>,
-    /// Events of a recording whose type was not requested.
+    /// Events of a recording whose type was not requested, and samples of types that were not selected.
     pub skipped_events: BTreeMap<SampleSource, u64>,
     /// Samples and events outside the requested time.
     pub samples_out_of_time: u64,
@@ -245,6 +245,12 @@ pub struct ReadStats {
 }
 
 impl ReadStats {
+    /// Counts events that are not used because of their type.
+    pub(crate) fn skip_events(&mut self, source: SampleSource, events: u64) {
+        let sum = self.skipped_events.entry(source).or_default();
+        *sum = sum.saturating_add(events);
+    }
+
     /// Adds the data of another source.
     pub(crate) fn absorb(&mut self, other: &ReadStats) {
         for source in &other.sources {
@@ -256,10 +262,7 @@ impl ReadStats {
         for (source, unit) in &other.units {
             self.add_unit(*source, *unit);
         }
-        for (source, events) in &other.skipped_events {
-            let sum = self.skipped_events.entry(*source).or_default();
-            *sum = sum.saturating_add(*events);
-        }
+        other.skipped_events.iter().for_each(|(source, events)| self.skip_events(*source, *events));
         for (what, count) in &other.left_out {
             self.leave_out(what, *count);
         }

@@ -79,15 +79,18 @@ impl StackTable {
         hits.into_iter().collect()
     }
 
-    /// Returns the selected samples, and the number of other hits.
+    /// Returns the selected samples, and the number of other hits. Samples of other event types count as skipped events.
     pub fn select(&self, selection: &Selection) -> (StackTable, NotSelected) {
         let has_source = self.source_chooser(selection);
         let thread = selection.thread.as_deref().map(|name| self.find_thread(name));
         let mut left_out = NotSelected::default();
+        let mut skipped: BTreeMap<SampleSource, u64> = BTreeMap::new();
         for sample in self.samples() {
             let hits = u128::from(sample.hits);
             if !has_source(&sample) {
                 left_out.other_sources += hits;
+                let sum = skipped.entry(sample.key.source).or_default();
+                *sum = sum.saturating_add(sample.hits);
             } else if selection.drop_truncated && sample.key.truncated {
                 left_out.truncated += hits;
             } else if thread.is_some_and(|thread| thread.is_none() || thread != sample.key.thread) {
@@ -95,10 +98,13 @@ impl StackTable {
             }
         }
         let (is_selected, known) = (self.chooser(selection), self.as_unknown(selection));
-        let selected = self.map_samples(|sample| {
+        let mut selected = self.map_samples(|sample| {
             let source = if Some(sample.key.source) == known { SampleSource::Unknown } else { sample.key.source };
             is_selected(sample).then_some(SampleKey { source, ..sample.key })
         });
+        // Bytes and times are no numbers of events.
+        skipped.retain(|source, _| self.observed.units.iter().all(|(of, unit)| of != source || *unit == Unit::Hits));
+        skipped.into_iter().for_each(|(source, events)| selected.observed.skip_events(source, events));
         (selected, left_out)
     }
 

@@ -145,7 +145,7 @@ pub enum FailureMode {
     Any,
     /// If all inputs are unreadable.
     All,
-    /// If a file is missing, or the result would be empty.
+    /// If a file is missing, or the result would be empty; unreadable inputs only cause warnings.
     Warn,
 }
 

@@ -108,6 +108,15 @@ fn function_is_one_rule_for_every_family() {
     let iprof = testdata("iprof/even-or-odd.iprof");
     let text = done(&folder, &["show", &iprof, "--function", "printOdd"]);
     assert!(text.contains("printOdd") && !text.contains("printEven()  "), "{text}");
+    // Branches and receivers are those in the method.
+    let fibonacci = testdata("iprof/fibonacci.iprof");
+    let all = done(&folder, &["show", &fibonacci]);
+    assert!(all.contains("Fib.fibonacci():10 <") && all.contains("HashMap.get(java.lang.Object):3\n"), "{all}");
+    let text = done(&folder, &["show", &fibonacci, "--function", "HashMap.get"]);
+    assert!(!text.contains("Fib.fibonacci():10 <") && text.contains("HashMap.get(java.lang.Object):3\n"), "{text}");
+    assert!(text.contains("Branches: 2 executed") && text.contains("bimorphic  java.util.HashMap.get"), "{text}");
+    let text = done(&folder, &["show", &fibonacci, "--function", "Fib.fibonacci"]);
+    assert!(text.contains("Fib.fibonacci():10 <") && !text.contains("bimorphic  java.util.HashMap.get"), "{text}");
 }
 
 #[test]

@@ -590,11 +590,15 @@ fn options_for_stacks_are_refused_where_two_other_profiles_are_compared() {
         fs::write(folder.path(name), contents[0]).unwrap();
     }
     for name in ["a.proftext", "s", "f.iprof"] {
-        for option in ["--thread=main", "--events=all", "--call-counts", "--drop-truncated"] {
+        for option in ["--thread=main", "--events=all", "--drop-truncated"] {
             let said = refused(2, &folder, &format!("diff {name} {name} {option}"));
             let option = option.split('=').next().unwrap();
             assert!(said.contains(&format!("{option} is for stacks")), "{name} {option}: {said}");
         }
+    }
+    for command in ["diff f.iprof f.iprof", "show f.iprof", "diff s s"] {
+        let said = refused(2, &folder, &format!("{command} --call-counts"));
+        assert!(said.contains("--call-counts is for iprof files that are drawn, converted to stacks"), "{said}");
     }
     done(&folder, "diff c c --drop-truncated");
 }

@@ -131,6 +131,7 @@ fn options_for_formats_that_no_input_has_are_rejected() {
         ("show a.pprof --perf-raw", "--perf-raw is for text"),
         ("report a.pprof --stacks folded -o x.html", "--stacks is for text"),
         ("flamegraph a.collapsed --symfs . -o x.svg", "--symfs is for recordings of perf"),
+        ("flamegraph a.pprof --binary program -o x.svg", "--binary is for recordings of perf and their text"),
         ("diff a.collapsed b.collapsed --call-counts", "--call-counts is for iprof files"),
         ("overlap a.collapsed b.collapsed --weight time", "--weight is for recordings of Flight Recorder"),
         ("show a.pprof --only-sites hot", "--only-sites is for memory profiles"),
@@ -330,6 +331,9 @@ fn show_prints_hot_methods_and_json_by_sort_and_thread() {
     let json: serde_json::Value = serde_json::from_str(&show("show a.jfr --events cpu-time --json")).unwrap();
     assert_eq!(json["schema"], "profbridge.show-stacks/2");
     assert_eq!(json["hits_by_sort"][0]["sort"], "cpu-time");
+    let notes = json["notes"].as_array().unwrap();
+    let others = "the recording also has other event types: 131 execution, 47 native";
+    assert!(notes.iter().any(|note| note == others), "{notes:?}");
     let sum = |list: &serde_json::Value, member: &str| -> u64 {
         list.as_array().unwrap().iter().map(|row| row[member].as_u64().unwrap()).sum()
     };

@@ -35,8 +35,8 @@ pub(crate) struct ReportArgs {
 impl ReportArgs {
     /// Reads the inputs, draws them and writes the output.
     pub(crate) fn run(self) -> Result<ExitCode> {
-        self.pictures.refuse_output()?;
         if let Some(against) = &self.fit {
+            self.pictures.refuse_output()?;
             return self.draw_fit(against);
         }
         self.pictures.run(|title, content, baseline| {

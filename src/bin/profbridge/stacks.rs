@@ -178,6 +178,8 @@ impl StackArgs {
 
     /// Rejects options that select samples if the inputs have none, or are only iprof files.
     pub(crate) fn refuse_for_others() -> Result<()> {
+        let meant = "for iprof files that are drawn, converted to stacks or compared with stacks";
+        refuse(&["--call-counts"], meant, "omit it: here it has no effect")?;
         refuse(&options_of::<StackArgs>(), "for stacks", ONLY_STACKS)
     }
 
@@ -199,11 +201,11 @@ impl StackArgs {
             let options = options_of::<StackArgs>().into_iter().filter(|option| option != "--call-counts");
             refuse(&options.collect::<Vec<_>>(), "for stacks", ONLY_STACKS)?;
         }
-        let of_perf = "for recordings of perf";
         for (options, formats, meant) in [
             (&["--weight"][..], &[Format::Jfr][..], "for recordings of Flight Recorder"),
             (&["--stacks", "--perf-raw"], &[Format::Collapsed], "for text"),
-            (&["--symfs"], &[Format::PerfData], of_perf),
+            (&["--symfs"], &[Format::PerfData], "for recordings of perf"),
+            (&["--binary"], &[Format::PerfData, Format::Collapsed], "for recordings of perf and their text"),
             (&["--call-counts"], &[Format::Iprof], "for iprof files"),
             (
                 &["--sample-type"],

@@ -59,6 +59,7 @@ pub(super) struct Collector {
     /// Length of each list, and the least events of a listed site.
     topn: usize,
     function: Option<NamePattern>,
+    listed: Listed,
     min_events: u128,
     /// Position of the current entry in the file, which decides between sites with equally many events.
     pub(super) position: u64,
@@ -135,7 +136,7 @@ impl Collector {
             most if most * 10 >= events * 9 => self.branches.biased += 1,
             _ => self.branches.mixed += 1,
         }
-        if events >= self.min_events {
+        if events >= self.min_events && self.listed.has_site(frames) {
             let rank = (events, Reverse(self.position));
             self.branches_kept.offer(self.topn, rank, || (frames.to_vec(), targets.to_vec()));
         }
@@ -160,17 +161,18 @@ impl Collector {
             3..=7 => &mut statistics.polymorphic,
             _ => &mut statistics.saturated,
         } += 1;
-        if seen > 0 && events >= self.min_events {
+        if seen > 0 && events >= self.min_events && self.listed.has_site(frames) {
             sums.kept.offer(self.topn, (events, Reverse(self.position)), || (frames.to_vec(), pairs.to_vec()));
         }
         events
     }
 
-    pub(super) fn finish(self, tables: &Tables) -> Result<Statistics> {
-        let mut methods = self.methods;
-        methods.resize(tables.methods_count(), MethodSums::default());
-        let mut frames = self.frames;
-        frames.resize(tables.methods_count());
+    pub(super) fn finish(mut self, tables: &Tables) -> Result<Statistics> {
+        self.start(tables);
+        let Self { methods, frames, listed, .. } = self;
+        if let Some(pattern) = self.function.filter(|_| listed.is_empty()) {
+            return Err(pattern.nothing_found());
+        }
         let (coverage, packages) = coverage(tables, &frames.executed);
         let samples = methods.iter().map(|method| method.exclusive).sum();
         let exclusive: Vec<u128> = methods.iter().map(|method| method.exclusive).collect();
@@ -186,7 +188,6 @@ impl Collector {
             })
             .collect();
         let chains = |builder: Option<ChainBuilder>| builder.map(|builder| builder.finish(tables, topn)).transpose();
-        let listed = Listed::of(tables, self.function.as_ref())?;
         Ok(Statistics {
             version: None,
             verdict: Verdict::Usable.name(),
@@ -218,11 +219,17 @@ impl Sink for Collector {
 }
 
 impl Collector {
+    /// Makes room for the sums of all methods, before the first entry and if there is none.
+    fn start(&mut self, tables: &Tables) {
+        self.methods.resize(tables.methods_count(), MethodSums::default());
+        self.frames.resize(tables.methods_count());
+        self.listed = Listed::of(tables, self.function.as_ref());
+    }
+
     /// Adds the entry at the current position.
     pub(super) fn add(&mut self, tables: &Tables, entry: Entry<'_>) {
         if self.methods.is_empty() {
-            self.methods = vec![MethodSums::default(); tables.methods_count()];
-            self.frames.resize(tables.methods_count());
+            self.start(tables);
         }
         let Entry { kind, frames, records, .. } = entry;
         let events = match records {
@@ -395,17 +402,25 @@ struct MethodSums {
 }
 
 /// The methods of the lists, by position; `None` for all.
+#[derive(Default)]
 struct Listed(Option<Vec<bool>>);
 
 impl Listed {
-    /// # Errors
-    ///
-    /// Nothing found, if the file declares no method that the pattern selects.
-    fn of(tables: &Tables, function: Option<&NamePattern>) -> Result<Self> {
-        let Some(pattern) = function else { return Ok(Self(None)) };
+    fn of(tables: &Tables, function: Option<&NamePattern>) -> Self {
         let name = |at| tables.human_name(MethodHandle::from_index(at));
-        let listed: Vec<bool> = (0..tables.methods_count()).map(|at| pattern.matches(name(at).as_bytes())).collect();
-        if listed.contains(&true) { Ok(Self(Some(listed))) } else { Err(pattern.nothing_found()) }
+        let listed = |pattern: &NamePattern| {
+            (0..tables.methods_count()).map(|at| pattern.matches(name(at).as_bytes())).collect()
+        };
+        Self(function.map(listed))
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.as_ref().is_some_and(|listed| !listed.contains(&true))
+    }
+
+    /// Returns true for a site in one of the methods.
+    fn has_site(&self, frames: &[Frame]) -> bool {
+        frames.first().is_none_or(|leaf| self.has(leaf.method.index()))
     }
 
     fn has(&self, at: usize) -> bool {

@@ -211,8 +211,7 @@ fn read_chunk(
         observed.add_unit(key.source, unit(key.source, options));
     }
     for (source, events) in &counts.skipped {
-        let sum = observed.skipped_events.entry(*source).or_default();
-        *sum = sum.saturating_add(*events);
+        observed.skip_events(*source, *events);
     }
     observed.samples_out_of_time = observed.samples_out_of_time.saturating_add(counts.out_of_time);
     observed.duration_nanos = observed.duration_nanos.saturating_add(chunk.duration_nanos);
