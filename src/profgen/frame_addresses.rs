@@ -139,6 +139,13 @@ impl<'r, 'p> FrameFinder<'r, 'p> {
         Ok(())
     }
 
+    /// Returns true if the program runs at the addresses of the linker. A program that can run anywhere starts at 0, where
+    /// no process can have code: small numbers are offsets, maybe of another file.
+    fn is_at_fixed_address(&self) -> bool {
+        const LOWEST: u64 = 0x1_0000;
+        self.program.segments.first().is_some_and(|segment| segment.address.saturating_sub(segment.offset) >= LOWEST)
+    }
+
     /// The link-time address of a frame; [`EXTERNAL`] if it is not in the program.
     pub(super) fn link_time(&mut self, place: &Place<'_>) -> u64 {
         if !place.file.is_empty() && !self.loading.is_program(place.file.as_bytes()) {
@@ -159,7 +166,11 @@ impl<'r, 'p> FrameFinder<'r, 'p> {
         let candidates = [by_mapping, by_offset.next(), linked.filter(|address| self.program.code.contains(*address))];
         if place.symbol.is_empty() || place.symbol == "[unknown]" {
             let has_file = !place.file.is_empty();
-            let sure = if has_file || by_mapping.is_some() { &candidates[..] } else { &candidates[2..] };
+            let sure = match has_file || by_mapping.is_some() {
+                true => &candidates[..],
+                false if self.is_at_fixed_address() => &candidates[2..],
+                false => &[],
+            };
             let found = sure.iter().flatten().next();
             self.unplaced += u64::from(found.is_none() && candidates[1].is_some());
             return found.copied().unwrap_or(EXTERNAL);
