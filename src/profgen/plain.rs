@@ -110,8 +110,8 @@ pub(super) struct PlainGatherer {
     pub(super) findings: PlainFindings,
     /// The calls of one sample.
     calls: Vec<(u64, u64)>,
-    /// The jumps in place of calls that were looked for, by the entries of both functions.
-    tail_calls: BTreeMap<(u64, u64), Option<u64>>,
+    /// The tail calls that lead from one function to another, by the entries of both.
+    tail_calls: BTreeMap<(u64, u64), Vec<(u64, u64)>>,
 }
 
 impl PlainGatherer {
@@ -168,9 +168,8 @@ impl PlainGatherer {
             if let (Some(target), Some(entered)) = (target.and(callee), inner)
                 && program.functions.number_at(target) != program.functions.number_at(entered)
             {
-                let jump =
-                    self.tail_calls.entry((target, entered)).or_insert_with(|| tail_call(program, target, entered));
-                self.calls.push((jump.unwrap_or(EXTERNAL), entered));
+                let calls = self.tail_calls.entry((target, entered));
+                self.calls.extend_from_slice(calls.or_insert_with(|| tail_calls(program, target, entered)));
             }
             inner = program.functions.entry_of(call);
             is_known = call == EXTERNAL || program.functions.range_at(call).is_some();
@@ -190,13 +189,38 @@ impl PlainGatherer {
     }
 }
 
-/// Returns the only jump of the function at `from` to another function.
-fn tail_call(program: &Program<'_>, from: u64, to: u64) -> Option<u64> {
-    let end = program.functions.range_at(from)?.end;
-    let addresses = program.code.instructions(from, end.saturating_sub(1)).map(|(address, _)| address);
-    let leads = |address: &u64| program.code.is_jump(*address) && program.code.direct_target(*address) == Some(to);
-    let mut jumps = addresses.filter(leads);
-    jumps.next().filter(|_| jumps.next().is_none())
+/// Returns the jumps that lead from one function to another in place of calls, with their targets: the shortest sequence,
+/// if there is only one of its length. Otherwise, it is not known who called the function.
+fn tail_calls(program: &Program<'_>, from: u64, to: u64) -> Vec<(u64, u64)> {
+    const MOST: usize = 4;
+    const MOST_SEQUENCES: usize = 100;
+    let mut sequences = vec![Vec::new()];
+    for _ in 0..MOST {
+        let mut longer: Vec<Vec<(u64, u64)>> = Vec::new();
+        for sequence in &sequences {
+            let function = sequence.last().map_or(from, |(_, target)| *target);
+            longer.extend(jumps_to_functions(program, function).map(|jump| [&sequence[..], &[jump]].concat()));
+        }
+        let mut leading = longer.iter().filter(|sequence| sequence.last().is_some_and(|(_, target)| *target == to));
+        match (leading.next(), leading.next()) {
+            (None, _) if longer.len() <= MOST_SEQUENCES => sequences = longer,
+            (Some(only), None) => return only.clone(),
+            _ => break,
+        }
+    }
+    vec![(EXTERNAL, to)]
+}
+
+/// Returns the jumps of a function to the entries of others, with their targets.
+fn jumps_to_functions(program: &Program<'_>, function: u64) -> impl Iterator<Item = (u64, u64)> {
+    let end = program.functions.range_at(function).map_or(function, |range| range.end);
+    let addresses = program.code.instructions(function, end.saturating_sub(1)).map(|(address, _)| address);
+    let jumps = addresses.filter(|address| program.code.is_jump(*address));
+    let directed = jumps.filter_map(|address| Some((address, program.code.direct_target(address)?)));
+    directed.filter(move |(_, target)| {
+        program.functions.function_entered_at(*target).is_some()
+            && program.functions.number_at(*target) != program.functions.number_at(function)
+    })
 }
 
 /// Makes the profile of samples without branch records. Lines without samples are not in it: they may have run.

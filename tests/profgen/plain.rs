@@ -182,6 +182,19 @@ fn tail_calls_count_as_calls() {
     // It was entered at least as often as it jumped, although nothing was sampled in it.
     assert_eq!(numbers(&profile, "pick"), Some((80, 70)), "{profile}");
     assert!(profile.contains(" 0: 70 pick:70\n"), "{profile}");
+
+    // Two frames are missing: `through` jumps to `pick`, which jumps to `work`.
+    let from_caller = after(&instructions(&folder, "tail", "caller"), "<through>");
+    let chain = vec![IN_USER, at, from_caller, 0x7000_0000];
+    folder.write("perf.data", plain_recording(&folder, "tail", &vec![(at, chain); 30]));
+    convert(&folder, "perf.data --binary tail -o tail.proftext");
+    let profile = read(&folder, "tail.proftext");
+    for (function, call) in
+        [("caller", " 0: 30 through:30\n"), ("through", " 2: 30 pick:30\n"), ("pick", " 1: 30 work:30\n")]
+    {
+        let body = profile.split_once(&format!("{function}:30:30\n")).map(|(_, body)| body);
+        assert!(body.is_some_and(|body| body.starts_with(call)), "{function}: {profile}");
+    }
 }
 
 /// A shared library calls its own functions by its linkage table, unless they are hidden.

@@ -19,4 +19,11 @@ __attribute__((noinline)) int either(int x) {
   return work(-x);
 }
 
+__attribute__((noinline)) int through(int x) {
+  __asm__ volatile("pause");
+  return pick(x);
+}
+
+int caller(int x) { return through(x) + 1; }
+
 int main(int argc, char **argv) { return pick(argc) + either(argc) + 1; }
