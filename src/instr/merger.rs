@@ -107,7 +107,7 @@ impl Merger {
             reservoir: Reservoir::new(rules.traces, options.trace_reservoir_size, options.max_trace_length),
             sites: SiteMerger::new(rules.stable_value_sort),
             rules,
-            memory: memprof::Merger::for_mode(options.compat),
+            memory: memprof::Merger::for_mode(options.compat, options.release),
             warnings: Vec::new(),
             options,
             profile: Profile::default(),
@@ -342,7 +342,8 @@ impl Merger {
     /// Removes and returns the merged memory profile. `None` if there is none. If it is not removed and only one input
     /// had a section, [`finish`](Self::finish) leaves that section in the profile.
     pub(crate) fn take_memory(&mut self) -> Option<MergedMemory> {
-        std::mem::replace(&mut self.memory, memprof::Merger::for_mode(self.options.compat)).into_merged()
+        let empty = memprof::Merger::for_mode(self.options.compat, self.options.release);
+        std::mem::replace(&mut self.memory, empty).into_merged()
     }
 
     /// Returns the merged profile, with value sites in the order of files, and the warnings about the profiles that

@@ -10,7 +10,7 @@ use crate::memprof::fields::{Field, Schema, Sum};
 use crate::memprof::model::StackHandle;
 use crate::memprof::model::{AllocSite, CallSite, MemProfRecord, MemoryProfile};
 use crate::memprof::model::{DataAccessProfile, DataSymbol};
-use crate::model::{Loss, LossKind, Losses, MemProfSection};
+use crate::model::{Loss, LossKind, Losses, MemProfSection, Release};
 use std::collections::{HashMap, HashSet};
 
 /// The source of a memory profile.
@@ -37,6 +37,8 @@ pub struct MergeOptions {
 #[derive(Debug, Default)]
 pub struct Merger {
     compat: Compat,
+    /// The release whose llvm-profdata merges, in its mode.
+    release: Release,
     sum: MemoryProfile,
     inputs: usize,
     /// The section, if it is the only input.
@@ -61,6 +63,9 @@ struct Places {
     alloc_sites: HashMap<(u64, StackHandle), usize, foldhash::fast::RandomState>,
     call_sites: HashMap<(u64, StackHandle), usize, foldhash::fast::RandomState>,
 }
+
+/// The last release whose llvm-profdata adds the sites of all raw profiles.
+const LAST_THAT_APPENDS: Release = Release(19);
 
 /// A merged memory profile.
 #[derive(Debug, Clone, Default)]
@@ -109,11 +114,11 @@ fn count_saturated(profile: &MemoryProfile) -> u64 {
 impl Merger {
     /// Creates a merger without inputs.
     pub fn new(options: MergeOptions) -> Self {
-        Self::for_mode(options.compat)
+        Self::for_mode(options.compat, Release::DEFAULT)
     }
 
-    pub(crate) fn for_mode(compat: Compat) -> Self {
-        Self { compat, stored: Schema::EMPTY, lost: Schema::EMPTY, ..Self::default() }
+    pub(crate) fn for_mode(compat: Compat, release: Release) -> Self {
+        Self { compat, release, stored: Schema::EMPTY, lost: Schema::EMPTY, ..Self::default() }
     }
 
     /// Adds a profile with every sum multiplied by `weight`; 0 counts as 1. Sums saturate at the maximum of their field.
@@ -154,8 +159,9 @@ impl Merger {
         self.add_to_sum(profile, carried);
     }
 
-    /// Merges like LLVM 22 with one writer. The first input stays. Of a later input only the first frame is added,
-    /// because a check is inverted. Data access profiles come from the last YAML document.
+    /// Merges like llvm-profdata with one writer. Until LLVM 19, all sites stay, also equal ones. Since then, the first
+    /// input stays, and of a later input only the first frame is added, because a check is inverted. Data access profiles
+    /// come from the last YAML document.
     fn add_as_llvm(&mut self, profile: MemoryProfile, source: &Source) {
         if let Source::Indexed(_) = source {
             return;
@@ -164,7 +170,23 @@ impl Merger {
         if *source == Source::Yaml {
             self.sum.data_access.clone_from(&profile.data_access);
         }
+        if self.release <= LAST_THAT_APPENDS {
+            self.append(&profile);
+            return;
+        }
         self.add_parts_as_llvm(profile);
+    }
+
+    fn append(&mut self, profile: &MemoryProfile) {
+        let handles = self.sum.stacks.absorb(&profile.stacks);
+        let moved = |stack: StackHandle| handles[stack.index()];
+        for record in profile.records() {
+            let ours = self.sum.record_mut(record.function);
+            let sites = record.alloc_sites.iter();
+            ours.alloc_sites.extend(sites.map(|site| AllocSite { stack: moved(site.stack), ..site.clone() }));
+            let sites = record.call_sites.iter();
+            ours.call_sites.extend(sites.map(|site| CallSite { frames: moved(site.frames), ..site.clone() }));
+        }
     }
 
     fn add_parts_as_llvm(&mut self, mut profile: MemoryProfile) {

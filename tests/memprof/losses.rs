@@ -173,3 +173,32 @@ fn dumps_that_share_a_histogram_add_up() {
     let once = allocations(&stored(&merged(&[file(&stem, "memprofraw")], &options)).profile);
     assert_eq!(allocations(&stored(&merged(&[path], &options)).profile), 2 * once);
 }
+
+/// LLVM 19 and earlier lose nothing of several raw profiles: they write the sites of all of them, one after another.
+#[test]
+fn links_of_llvm_19_and_earlier_keep_the_sites_of_all_raw_profiles() {
+    for (release, inputs) in [(16, ["plain", "plain"]), (19, ["plain", "plain"]), (19, ["two-dumps", "two-dumps"])] {
+        let temporary = tempfile::tempdir().unwrap();
+        let link = temporary.path().join(format!("llvm-profdata-{release}"));
+        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_profbridge"), &link).unwrap();
+        let stems = inputs.map(|name| folder().join(format!("clang-{release}-{name}")));
+        let merge = |tool: &std::path::Path, stems: &[PathBuf]| {
+            let output = temporary.path().join("out");
+            let mut command = Command::new(tool);
+            command.args(["merge", "--num-threads=1"]).args(stems.iter().map(|stem| file(stem, "memprofraw")));
+            let binary = format!("--profiled-binary={}", file(&stems[0], "binary").display());
+            let done = command.arg(binary).arg("-o").arg(&output).output();
+            done.is_ok_and(|done| done.status.success()).then(|| std::fs::read(output).unwrap())
+        };
+        let ours = merge(&link, &stems).expect("the merge succeeds");
+        let one = allocations(&stored(&merge(&link, &stems[..1]).expect("the merge succeeds")).profile);
+        assert_eq!(allocations(&stored(&ours).profile), 2 * one, "{release} {inputs:?}");
+        match merge(&PathBuf::from(format!("llvm-profdata-{release}")), &stems) {
+            Some(theirs) => assert!(theirs == ours, "{release} {inputs:?}: other bytes"),
+            None => {
+                let skipped = format!("SKIPPED: llvm-profdata-{release} is not installed\n");
+                let _ = std::io::Write::write_all(&mut std::io::stderr(), skipped.as_bytes());
+            }
+        }
+    }
+}
