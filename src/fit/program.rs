@@ -79,7 +79,8 @@ impl Program {
         let named: Vec<(&[u8], &[ProgramFunction])> = named.collect();
         let unnamed = same_name.iter().copied().filter(|same| names.find(same[0].name_ref).is_none());
         let count = u32::try_from(named.len()).expect("fewer than 2^32 names fit in memory");
-        let order = name_order(count, |at| named[at as usize].0).into_iter().map(|at| named[at as usize].1);
+        let (order, _) = name_order(count, |at| named[at as usize].0);
+        let order = order.into_iter().map(|at| named[at as usize].1);
         let mut functions: Vec<ProgramFunction> = Vec::with_capacity(all.len());
         unnamed.chain(order).for_each(|same| functions.extend_from_slice(same));
         Self { source, functions, names, kind: None, release: None, has_vtables: false }

@@ -448,7 +448,7 @@ impl FunctionTable {
 
     /// Returns all functions ordered by name, a prefix before its extensions.
     pub fn sorted_by_name(&self) -> Vec<FunctionId> {
-        let order = name_order(self.entries.len() as u32, |at| self.name(FunctionId(at)));
+        let (order, _) = name_order(self.entries.len() as u32, |at| self.name(FunctionId(at)));
         order.into_iter().map(FunctionId).collect()
     }
 

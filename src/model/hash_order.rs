@@ -219,12 +219,13 @@ impl Mersenne {
     }
 }
 
-/// The indexes of `count` names in the order of the names, a prefix before its
-/// extensions; equal names in any order.
-pub(crate) fn name_order<'a>(count: u32, name: impl Fn(u32) -> &'a [u8]) -> Vec<u32> {
+/// Returns the indexes of `count` names in the order of the names, a prefix before its extensions, and whether all names
+/// differ; equal names come in any order.
+pub(crate) fn name_order<'a>(count: u32, name: impl Fn(u32) -> &'a [u8]) -> (Vec<u32>, bool) {
     let mut keyed: Vec<(NameKey, u32)> = (0..count).map(|at| (NameKey::default(), at)).collect();
     // Ranges of names, and the number of first bytes that they have in common.
     let mut unsorted = vec![(0..keyed.len(), 0)];
+    let mut all_differ = true;
     while let Some((range, common)) = unsorted.pop() {
         let start = range.start;
         let names = &mut keyed[range];
@@ -237,12 +238,14 @@ pub(crate) fn name_order<'a>(count: u32, name: impl Fn(u32) -> &'a [u8]) -> Vec<
         let mut end = start;
         for equal in names.chunk_by(|(one, _), (other, _)| one == other) {
             end += equal.len();
-            if equal.len() > 1 && equal[0].0.is_cut() {
-                unsorted.push((end - equal.len()..end, common + NameKey::BYTES));
+            match equal {
+                [_] => {}
+                [(key, _), ..] if key.is_cut() => unsorted.push((end - equal.len()..end, common + NameKey::BYTES)),
+                _ => all_differ = false,
             }
         }
     }
-    keyed.into_iter().map(|(_, at)| at).collect()
+    (keyed.into_iter().map(|(_, at)| at).collect(), all_differ)
 }
 
 /// Number of bytes with which all names begin.
@@ -358,9 +361,10 @@ mod name_order_tests {
             names in prop::collection::vec(prop_oneof!["[\0ab]{0,40}", "[^a]{0,3}", "a{14,18}\0{0,2}[bc]{0,40}"], 0..40),
         ) {
             let mut names: Vec<String> = names.iter().map(|name| format!("{prefix}{name}")).collect();
-            let order = name_order(names.len() as u32, |at| names[at as usize].as_bytes());
+            let (order, all_differ) = name_order(names.len() as u32, |at| names[at as usize].as_bytes());
             let sorted: Vec<String> = order.into_iter().map(|at| names[at as usize].clone()).collect();
             names.sort();
+            prop_assert_eq!(all_differ, names.windows(2).all(|pair| pair[0] != pair[1]));
             prop_assert_eq!(sorted, names);
         }
     }

@@ -16,6 +16,7 @@ use crate::model::{
 use crate::threads::ordered_writer::write_in_order;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
+use std::ops::Range;
 
 /// A text profile.
 #[derive(Debug)]
@@ -115,6 +116,9 @@ pub(crate) fn write_source(
 /// The number of functions that one thread writes at a time.
 const BLOCK: usize = 256;
 
+/// The number of functions that are brought near in time.
+const AT_ONCE: usize = 16;
+
 /// The content and the options.
 struct Content<'a> {
     source: Source<'a>,
@@ -180,8 +184,13 @@ impl Content<'_> {
         let format = RecordFormat::new(self.options, self.source.symbols).names_are_plain(self.source.has_plain_names);
         let fixes = if self.fixes && !self.source.has_plain_names { self.find_fixes() } else { Vec::new() };
         let make = |block: usize, text: &mut Vec<u8>| {
-            for at in block * BLOCK..functions.len().min((block + 1) * BLOCK) {
-                self.push_function(text, format, at, fixes.get(at).copied().unwrap_or_default());
+            let end = functions.len().min((block + 1) * BLOCK);
+            for start in (block * BLOCK..end).step_by(AT_ONCE) {
+                let few = start..end.min(start + AT_ONCE);
+                functions.prefetch(few.clone());
+                for at in few {
+                    self.push_function(text, format, at, fixes.get(at).copied().unwrap_or_default());
+                }
             }
             Ok(())
         };
@@ -308,6 +317,9 @@ pub(crate) trait Functions: Sync {
 
     /// Passes its records to `push` in the order of their FuncHash, and whether each is the last one.
     fn each_record(&self, at: usize, push: &mut dyn FnMut(RecordView<'_>, bool));
+
+    /// Touches functions that are all over the memory back to back, so that their cache misses overlap.
+    fn prefetch(&self, _functions: Range<usize>) {}
 }
 
 /// The selected functions of a profile in memory.
