@@ -79,6 +79,10 @@ pub(crate) fn compare_samples(
         };
         let verdict = match (names.by_hash.get(&name.hash()), program.find_hashed(name.hash())) {
             (Some((now, function)), _) => verdict(name, seen, now, *function, has_probes, program.places),
+            (None, Some((now, _))) if !keeps_unique && unique_at(now).is_some() => {
+                let (now, detail) = (Some(now.to_vec()), Some(CUT_SUFFIX.to_string()));
+                Verdict { class: Class::Unusable, now, detail }
+            }
             (None, Some((now, function))) if !seen.is_outer => {
                 verdict(name, seen, now, function, has_probes, program.places)
             }
@@ -192,6 +196,8 @@ fn without_parts(name: &[u8]) -> &[u8] {
 
 /// Why a compiler does not find the samples of a function whose name has a dot.
 const CUT_NAME: &str = "the compiler looks for the name up to its first dot";
+/// Why a compiler does not find the samples of a function of `-funique-internal-linkage-names`, also inlined ones.
+const CUT_SUFFIX: &str = "the compiler looks for the name without its unique suffix";
 /// Why a compiler cannot use the samples of a function.
 const NO_LINES: &str = "no line table in the new build";
 
@@ -380,6 +386,13 @@ impl SamplesFit {
             notes.push(
                 "the compiler ignores the samples of functions with dots in their names, unless it inlines them; rustc \
                  makes names without dots with -C symbol-mangling-version=v0"
+                    .to_string(),
+            );
+        }
+        if is_there(CUT_SUFFIX) {
+            notes.push(
+                "the compiler ignores functions of -funique-internal-linkage-names, because the profile does not say that it \
+                 has their names: LLVM 17 and later need names instead of hashes"
                     .to_string(),
             );
         }

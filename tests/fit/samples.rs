@@ -260,6 +260,13 @@ fn names_of_local_functions_are_found_as_clang_finds_them() {
                 }
             }
         }
+        // Hashes of such names fit no function from LLVM 17 on, nor an inlined copy.
+        folder.write("inlined.prof", format!("main:90:1\n 1: 50\n 1: {one}:40\n  1: 40\n"));
+        folder.run(&format!("profbridge convert inlined.prof -o inlined.afdo --use-md5 --for llvm-{release}"));
+        for (file, lost) in [("inlined.prof", 0), ("inlined.afdo", if release < 17 { 0 } else { 40 })] {
+            let report = folder.fit(&format!("{file} --against unique"));
+            assert_eq!(report["lost"][0]["count"].as_u64().unwrap_or(0), lost, "{release} {file}: {report:#}");
+        }
         // The file of the functions decides about the suffix. A remapping file has the new names.
         let report = folder.fit("with.afdo --against plain --write-remapping names.txt");
         assert_eq!(functions(&report, "moved"), 2, "{report:#}");
