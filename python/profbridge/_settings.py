@@ -65,7 +65,7 @@ class MergeSettings(TypedDict, total=False):
         When unreadable inputs end the merge: ``"any"`` (raises the first error), ``"all"`` or ``"warn"``. Each skipped
         input is reported as a :class:`profbridge.ProfileWarning`.
     salvage : bool
-        Whether to keep the valid records of damaged inputs.
+        Whether to keep the records of damaged inputs up to the damage.
     allow_duplicates : bool
         Whether to count inputs twice that are also in a partial merge; otherwise they are an error.
     function, no_function : str, optional

@@ -33,7 +33,7 @@ pub struct MergeOptions {
     pub filter: FunctionFilter,
     /// Options for writing the merged memory profile.
     pub memprof: MemProfOptions,
-    /// Keep the valid records of damaged inputs if the merge continues.
+    /// Keep the records of damaged inputs up to the damage, if the merge continues.
     pub salvage: bool,
     /// Count a profile twice that occurs in a partial merge and in another input.
     pub allow_duplicates: bool,

@@ -94,7 +94,7 @@ pub(crate) struct MergeArgs {
     /// When to fail because of unreadable inputs; missing files are always an error
     #[arg(long, value_enum, default_value_t)]
     pub(super) failure_mode: FailureMode,
-    /// Keep the valid records of damaged inputs, if the merge continues
+    /// Keep the records of damaged inputs up to the damage, if the merge continues
     #[arg(long)]
     pub(super) salvage: bool,
     /// Reject inputs from different programs, and inputs without a binary id
