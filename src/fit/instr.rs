@@ -461,14 +461,12 @@ impl<'a> Comparison<'a> {
         self.unguessed = unguessed;
         for (id, successor) in found {
             let (class, at, program_class) = match successor {
-                Successor::Moved(at) => (Class::Moved, at, Some(ProgramClass::Moved)),
-                Successor::Renamed(at) => (Class::Renamed, at, Some(ProgramClass::Renamed)),
-                Successor::MovedAndChanged(at) => (Class::Changed, at, None),
+                Successor::Moved(at) => (Class::Moved, at, ProgramClass::Moved),
+                Successor::Renamed(at) => (Class::Renamed, at, ProgramClass::Renamed),
+                Successor::MovedAndChanged(at) => (Class::Changed, at, ProgramClass::Changed),
             };
             self.records[id.index()] = Some((class, Some(at)));
-            if let Some(class) = program_class {
-                self.program_classes[at] = class;
-            }
+            self.program_classes[at] = program_class;
         }
     }
 

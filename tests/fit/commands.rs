@@ -71,6 +71,12 @@ fn every_function_has_its_class() {
     assert_eq!(names(&report["unprofiled"]).into_iter().collect::<Vec<_>>(), ["brand_new"]);
     // The hottest function comes first.
     assert_eq!(report["lost"][0]["function"], "a.c;edited");
+    // Both tables say of a function that was moved and edited that it changed.
+    folder.write("edited.proftext", text(":ir", &NEW).replace("a.c;edited", "lib/a.c;edited"));
+    let report = folder.fit("old.proftext --against edited.proftext");
+    assert_eq!(functions(&report, "changed"), 1);
+    assert_eq!(names(&report["changed"]).into_iter().collect::<Vec<_>>(), ["lib/a.c;edited"]);
+    assert_eq!(names(&report["unprofiled"]).into_iter().collect::<Vec<_>>(), ["brand_new"]);
 }
 
 #[test]
