@@ -21,6 +21,7 @@ pub(crate) use chains::functions_meant;
 #[cfg(feature = "families")]
 pub use chains::{CallChain, ChainOptions, Direction, call_chains, samples_with_methods};
 pub use pattern::MethodPattern;
+pub(crate) use samples::hits_in;
 pub use samples::{ReadStats, SampleSource, Unit, Weight};
 pub use select::{NotSelected, Selection};
 #[cfg(feature = "families")]

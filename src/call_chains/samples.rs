@@ -1,5 +1,6 @@
 //! The event type of a sample, and the unit of its count.
 
+use crate::digits::number_of;
 use crate::error::Warning;
 use std::collections::BTreeMap;
 
@@ -195,6 +196,15 @@ impl Unit {
     /// The warning about values whose unit is not known.
     pub(crate) fn unknown(name: &str) -> Warning {
         Warning::new(format!("the unit {name:?} is not known, so its values count as hits"))
+    }
+}
+
+/// Returns a number of hits in words. Hits of several units have no sum.
+pub(crate) fn hits_in(unit: Option<Unit>, count: u128) -> String {
+    match unit {
+        Some(Unit::Hits) => number_of(count, "sample"),
+        Some(unit) => format!("{count} {}", unit.word()),
+        None => "samples".to_string(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Stacks as they are written: collapsed text, pprof or an iprof.
 
 use crate::bridge::stacks::{SampleOptions, iprof_from_stacks};
-use crate::call_chains::{Selection, StackTable, Unit};
+use crate::call_chains::{Selection, StackTable, Unit, hits_in};
 use crate::compression::{Compression, compress_for};
 use crate::digits::number_of;
 use crate::driver::{Facts, FactsRequest};
@@ -390,15 +390,6 @@ impl StackEncoder<'_> {
             }
         }
         Ok(table)
-    }
-}
-
-/// Returns a number of hits in words.
-fn hits_in(unit: Option<Unit>, count: u128) -> String {
-    match unit {
-        Some(Unit::Hits) => number_of(count, "sample"),
-        Some(unit) => format!("{count} {}", unit.word()),
-        None => "samples".to_string(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Sampled stacks.
 
 use crate::ascii::to_hex;
-use crate::call_chains::{Function, FunctionId, SampleSource, Selection, StackTable, percent};
+use crate::call_chains::{Function, FunctionId, SampleSource, Selection, StackTable, Unit, percent};
 use crate::digits::number_of;
 use crate::driver::check::{CheckFinding, FileCheck};
 use crate::driver::diff::{DiffOptions, Facts, Names, diff};
@@ -377,7 +377,7 @@ pub fn diff_stacks(
     let mut space = Space { with_types: tables.iter().all(has_types), ..Space::default() };
     let [first, second] = [space.facts(&tables[0]), space.facts(&tables[1])];
     let mut options = options.clone();
-    options.functions_by = "samples";
+    options.functions_by = if unit == Unit::Hits { "samples" } else { unit.word() };
     Ok((FileDiff::new(diff(first, second, &space, &options)), warnings))
 }
 

@@ -101,6 +101,8 @@ fn events_are_selected_by_name_and_name_their_unit() {
         ("show a.jfr --events io --weight bytes --thread files", "Bytes: "),
         ("show a.jfr --events lock,park,wait", "Note: locks, waits, reads and writes are recorded only if"),
         ("show a.jfr --events park --time 0s..1h", "ns: "),
+        ("overlap a.jfr a.jfr --events tlab", " bytes\nstacks "),
+        ("diff a.jfr a.jfr --events lock --json", "\"functions_by\":\"ns\""),
     ] {
         let output = folder.run(arguments);
         assert!(output.status.success(), "{arguments}: {}", String::from_utf8_lossy(&output.stderr));

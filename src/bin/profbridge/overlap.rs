@@ -219,8 +219,8 @@ impl OverlapArgs {
         write_output(&self.output, |out| {
             for section in &found.report.sections {
                 let (first, second) = (section.first_events, section.second_events);
-                let (name, share) = (section.section, section.overlap * 100.0);
-                writeln!(out, "{name:<8} {share:7.3} % of {first} and {second} samples")?;
+                let (name, share, unit) = (section.section, section.overlap * 100.0, found.report.functions_by);
+                writeln!(out, "{name:<8} {share:7.3} % of {first} and {second} {unit}")?;
             }
             Ok(())
         })?;

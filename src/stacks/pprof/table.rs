@@ -6,7 +6,7 @@
 
 use crate::call_chains::{
     self, Certainty, Frame, FrameId, FrameKind, FunctionId, MAX_HITS, ReadStats, SampleKey, SampleSource, StackId,
-    StackTable, Unit, Weight,
+    StackTable, Unit, Weight, hits_in,
 };
 use crate::digits::number_of;
 use crate::error::{Error, ErrorKind, Result, Warning};
@@ -361,23 +361,30 @@ pub struct PprofLosses {
     pub kinds: u64,
     /// Distinct frames with one of the compiler's placeholders for a bytecode index.
     pub placeholders: u64,
+    /// The unit of the hits.
+    pub(crate) unit: Option<Unit>,
 }
 
 impl PprofLosses {
     /// Formats the report, without items that are zero.
     pub fn words(&self) -> Vec<String> {
+        let (hits, frames) = (|count| hits_in(self.unit, count), |count| number_of(count, "frame"));
         let rows = [
-            (self.truncated, "sample", "with truncated stacks, which pprof cannot mark"),
-            (self.certainty, "sample", "marked as exact or guessed, which pprof cannot store"),
+            (self.truncated, hits(self.truncated), "with truncated stacks, which pprof cannot mark"),
+            (self.certainty, hits(self.certainty), "marked as exact or guessed, which pprof cannot store"),
             (
                 self.kinds.into(),
-                "frame",
+                frames(self.kinds),
                 "marked as interpreted, compiled, inlined, native or kernel, which pprof cannot store",
             ),
-            (self.placeholders.into(), "frame", "with a placeholder for a bytecode index, which pprof cannot store"),
+            (
+                self.placeholders.into(),
+                frames(self.placeholders),
+                "with a placeholder for a bytecode index, which pprof cannot store",
+            ),
         ];
         let found = rows.into_iter().filter(|(count, ..)| *count > 0);
-        found.map(|(count, what, words)| format!("{} {words}", number_of(count, what))).collect()
+        found.map(|(_, number, words)| format!("{number} {words}")).collect()
     }
 }
 
@@ -389,7 +396,7 @@ pub fn from_table(table: &StackTable) -> (Profile, PprofLosses) {
         strings: StringInterner::default(),
         functions: HashMap::new(),
         locations: HashMap::new(),
-        losses: PprofLosses::default(),
+        losses: PprofLosses { unit: table.unit(), ..PprofLosses::default() },
         group: Vec::new(),
     };
     builder.build();
