@@ -8,7 +8,7 @@
 //! ```
 //!
 //! One line is one sample, or a head is followed by the frames of its call chain up to an empty line. Addresses of lines are
-//! those of the process.
+//! those of the process. A head can end with a number, such as a period.
 
 use super::Counters;
 use super::frame_addresses::{FrameFinder, Place, parse_place};
@@ -18,7 +18,7 @@ use super::plain::{PlainFindings, PlainGatherer};
 use super::program::Program;
 use super::script::{Lines, ReadFindings, ScriptOptions};
 use crate::digits::parse_hex;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::input::Input;
 use crate::limits::Limits;
 use crate::perf::event::{CpuMode, Sample};
@@ -67,9 +67,15 @@ pub(super) fn read(
     // A head without frames yet. A line of unknown form is one if a frame follows.
     let (mut head, mut unknown) = (false, false);
     let mut after_sample = false;
+    // Whether the open sample is one line with an address. If frames follow, the number is another field of a head.
+    let mut is_one_line = false;
     while lines.next()? {
         let text = String::from_utf8_lossy(&lines.line);
         let (was_unknown, was_sample) = (std::mem::take(&mut unknown), std::mem::take(&mut after_sample));
+        if text.contains("PERF_RECORD_SAMPLE(") {
+            let detail = "the text is the raw dump of a recording (`perf script -D`)";
+            return Err(Error::usage(detail).with_hint("print it without `-D`, or pass perf.data itself"));
+        }
         if text.contains("PERF_RECORD_") {
             reader.close(&mut head);
             if let Some(mapping) = patterns.mapping(&lines.line) {
@@ -85,10 +91,14 @@ pub(super) fn read(
         if trimmed.starts_with('#') {
             continue;
         }
-        let is_indented = text.starts_with('\t') || (text.starts_with(' ') && head);
+        let has_head = head && !is_one_line;
+        let is_indented = text.starts_with('\t') || (text.starts_with(' ') && has_head);
         match place_in(&text, is_indented) {
             Some(place) if is_indented => {
-                head = true;
+                if !has_head {
+                    reader.chain.clear();
+                }
+                (head, is_one_line) = (true, false);
                 reader.read.bad_lines -= u64::from(was_unknown);
                 reader.push(&place);
             }
@@ -96,13 +106,14 @@ pub(super) fn read(
                 reader.close(&mut head);
                 reader.begin(&text);
                 reader.push(&place);
-                reader.close(&mut true);
+                (head, is_one_line) = (true, true);
                 after_sample = true;
             }
             // Lines of the source follow their frames.
-            None if (head || was_sample) && text.starts_with([' ', '\t']) => {}
+            None if (has_head || was_sample) && text.starts_with([' ', '\t']) => {}
             None => {
                 reader.close(&mut head);
+                is_one_line = false;
                 head = trimmed.ends_with(':') || trimmed.bytes().all(|byte| byte.is_ascii_digit() || byte == b'/');
                 unknown = !head;
                 reader.read.bad_lines += u64::from(unknown);

@@ -621,6 +621,9 @@ fn the_text_of_plain_samples_gives_the_profile_of_their_recording() {
             ("-F +srcline", false),
             ("-F ip,sym,symoff", false),
             ("-F comm,pid,ip,sym,symoff,dso", false),
+            // The number at the end of a head is not an address, even if it could be one.
+            ("-F comm,period,ip,sym,symoff,dso", false),
+            ("-F -event", false),
             ("-F ip,sym", true),
             ("-F ip", true),
         ] {
@@ -643,8 +646,17 @@ fn the_text_of_plain_samples_gives_the_profile_of_their_recording() {
                 assert!(found == expected, "{program} {options} {fields} {mappings}");
             }
         }
+        let samples = |input: &str| {
+            let document = convert(&folder, &format!("{input} --binary {program} -o counted.proftext --force"));
+            document["samples"][0]["plain"]["all"].clone()
+        };
+        folder.write("text.txt", folder.run("perf script -F comm,period,ip,sym,symoff,dso -i perf.data").stdout);
+        assert_eq!(samples("text.txt"), samples("perf.data"), "{program} {options}");
         folder.write("text.txt", folder.run("perf script -i perf.data").stdout);
         folder.run(&format!("profbridge merge text.txt --binary {program} -o merged.proftext --force"));
+        folder.write("dump.txt", folder.run("perf script -D -i perf.data").stdout);
+        let (_, message) = folder.failure(&format!("profbridge convert dump.txt --binary {program} -o none.proftext"));
+        assert!(message.contains("print it without `-D`"), "{message}");
     }
 }
 
