@@ -22,7 +22,7 @@ use std::process::ExitCode;
 
 Examples:
   profbridge repair default.iprof -o repaired.iprof
-  profbridge repair truncated.iprof.gz -o repaired.iprof.gz --salvage")]
+  profbridge repair truncated.iprof.gz -o repaired.iprof.gz")]
 pub(crate) struct RepairArgs {
     /// The damaged file; `-` is standard input
     #[arg(value_name = "FILE")]
