@@ -557,7 +557,7 @@ pub fn merge_tables(
 struct TableMerge<'a>(&'a StackMergeOptions);
 
 impl Merge for TableMerge<'_> {
-    /// The stacks, and the number of functions of each input that has any.
+    /// The stacks, and the number of functions of each input with samples that are used.
     type Merger = (StackTable, Vec<usize>);
     type Worker = ();
     type Output = Self::Merger;
@@ -582,7 +582,7 @@ impl Merge for TableMerge<'_> {
         let salvages = self.0.salvage && self.0.failure_mode != FailureMode::Any;
         if read.is_ok() || salvages {
             report.records = table.samples().filter(|sample| self.0.read.uses(sample.key.source)).count() as u64;
-            functions.extend(Some(table.functions().len()).filter(|len| *len > 0));
+            functions.extend(Some(table.functions().len()).filter(|len| *len > 0 && report.records > 0));
             sum.absorb_times(&table, input.weight.get());
         }
         report.warnings = in_file(read?, input);
