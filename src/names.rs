@@ -47,6 +47,31 @@ pub fn demangled(_symbol: &str) -> Option<String> {
     None
 }
 
+/// A C++ name without the types of its result and parameters, which perf prints or not.
+pub(crate) fn without_types(name: &str) -> &str {
+    const ANONYMOUS: &str = "(anonymous namespace)";
+    const CALL: &str = "operator()";
+    let (mut depth, mut start, mut skipped) = (0_usize, 0, 0);
+    for (at, letter) in name.char_indices() {
+        if depth == 0 && name[at..].starts_with("operator") {
+            // The signs of an operator are not brackets.
+            let signs = if name[at..].starts_with(CALL) { CALL.len() } else { name[at..].find('(').unwrap_or(0) };
+            skipped = at + signs;
+        }
+        if at < skipped {
+            continue;
+        }
+        match letter {
+            '(' if depth == 0 && at > start && !name[at..].starts_with(ANONYMOUS) => return &name[start..at],
+            '<' | '(' | '{' | '[' => depth += 1,
+            '>' | ')' | '}' | ']' => depth = depth.saturating_sub(1),
+            ' ' if depth == 0 => start = at + 1,
+            _ => {}
+        }
+    }
+    &name[start..]
+}
+
 /// Demangles every symbol in a text. `escape` rewrites a demangled name.
 pub fn demangle_text(text: &str, escape: impl Fn(String) -> String) -> String {
     let mut out = String::with_capacity(text.len());
@@ -221,5 +246,20 @@ mod tests {
     fn names_that_are_not_utf_8_are_compared_as_bytes() {
         assert!(NamePattern::parse("add").unwrap().matches(b"\xff;add"));
         assert!(NamePattern::parse("=add").unwrap().matches(b"\xff;add"));
+    }
+
+    #[test]
+    fn names_of_cpp_are_compared_without_types() {
+        for (name, expected) in [
+            ("int apply<main::{lambda(int)#1}>(main::{lambda(int)#1}, int)", "apply<main::{lambda(int)#1}>"),
+            ("Acc<int>::add(int)", "Acc<int>::add"),
+            ("(anonymous namespace)::f(int)", "(anonymous namespace)::f"),
+            ("gen::fold::<u64>", "gen::fold::<u64>"),
+            ("(anonymous namespace)::Cmp::operator()(int, int) const", "(anonymous namespace)::Cmp::operator()"),
+            ("bool std::operator< <int>(Pair<int> const&)", "std::operator< <int>"),
+            ("main", "main"),
+        ] {
+            assert_eq!(without_types(name), expected);
+        }
     }
 }

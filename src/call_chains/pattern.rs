@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::expressions::{self, Regex};
+use crate::names::without_types;
 
 /// Which methods are meant: a package, a class, a method, or a regular expression.
 #[derive(Debug, Clone)]
@@ -60,19 +61,21 @@ impl MethodPattern {
         ends(named, &['.']) || ends(method, &['.']) || ends(class, &['.', '$'])
     }
 
+    /// Names of C++ have types of results and parameters.
     fn is_symbol(&self, symbol: &str) -> bool {
         match &self.0 {
-            Pattern::Name(wanted) => wanted == symbol,
+            Pattern::Name(wanted) => wanted == symbol || wanted == without_types(symbol),
             Pattern::Regex(expression) => expression.is_match(symbol.as_bytes()),
         }
     }
 
     fn ends_symbol(&self, symbol: &str) -> bool {
         let Pattern::Name(wanted) = &self.0 else { return false };
-        symbol.strip_suffix(wanted.as_str()).is_some_and(|rest| rest.ends_with(['.', ':', '/']))
+        let ends = |name: &str| name.strip_suffix(wanted.as_str()).is_some_and(|rest| rest.ends_with(['.', ':', '/']));
+        ends(symbol) || ends(without_types(symbol))
     }
 
-    /// Names of C++ have parameters, and those of libraries versions: `memcpy@@GLIBC_2.34`.
+    /// Names of libraries have versions: `memcpy@@GLIBC_2.34`.
     fn is_within_symbol(&self, symbol: &str) -> bool {
         matches!(&self.0, Pattern::Name(wanted) if symbol.contains(wanted.as_str()))
     }
@@ -105,13 +108,15 @@ impl MethodPattern {
 mod tests {
     use super::*;
 
-    const NAMES: [(&str, bool); 6] = [
+    const NAMES: [(&str, bool); 8] = [
         ("app.Main.run(int)", true),
         ("app.Main.run()", true),
         ("app.Main$Inner.go()", true),
         ("app.sub.Other.run()", true),
         ("libc.so`read", false),
         ("ns::Type::draw(char*)", false),
+        ("int ns::draw<ns::Type>(ns::Type)", false),
+        ("redraw()", false),
     ];
 
     fn found(pattern: &str) -> Vec<usize> {
@@ -136,8 +141,13 @@ mod tests {
             ("ap", &[]),
             ("libc.so`read", &[4]),
             ("draw(char*)", &[5]),
-            ("ns", &[5]),
-            ("Type", &[5]),
+            ("draw", &[5]),
+            ("ns::Type::draw", &[5]),
+            ("ns::draw<ns::Type>", &[6]),
+            ("redraw", &[7]),
+            ("raw", &[5, 6, 7]),
+            ("ns", &[5, 6]),
+            ("Type", &[5, 6]),
             ("/^app.*run/", &[0, 1, 3]),
             ("/read$/", &[4]),
         ] {

@@ -8,7 +8,7 @@ use super::loading::{Loading, MappingFault};
 use super::mapping_lines::MappingLine;
 use super::program::Program;
 use crate::digits::parse_hex;
-use crate::names::demangled;
+use crate::names::{demangled, without_types};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
@@ -52,31 +52,6 @@ fn printed(name: &[u8]) -> Cow<'_, str> {
         Some(text) => Cow::Owned(without_types(&text).to_string()),
         None => name,
     }
-}
-
-/// A C++ name without the types of its result and parameters, which perf prints or not.
-fn without_types(name: &str) -> &str {
-    const ANONYMOUS: &str = "(anonymous namespace)";
-    const CALL: &str = "operator()";
-    let (mut depth, mut start, mut skipped) = (0_usize, 0, 0);
-    for (at, letter) in name.char_indices() {
-        if depth == 0 && name[at..].starts_with("operator") {
-            // The signs of an operator are not brackets.
-            let signs = if name[at..].starts_with(CALL) { CALL.len() } else { name[at..].find('(').unwrap_or(0) };
-            skipped = at + signs;
-        }
-        if at < skipped {
-            continue;
-        }
-        match letter {
-            '(' if depth == 0 && at > start && !name[at..].starts_with(ANONYMOUS) => return &name[start..at],
-            '<' | '(' | '{' | '[' => depth += 1,
-            '>' | ')' | '}' | ']' => depth = depth.saturating_sub(1),
-            ' ' if depth == 0 => start = at + 1,
-            _ => {}
-        }
-    }
-    &name[start..]
 }
 
 /// The starts of functions by their printed name.
@@ -201,25 +176,5 @@ impl<'r, 'p> FrameFinder<'r, 'p> {
         let by_bias = self.bias.map(|bias| place.address.wrapping_sub(bias));
         let mut found = candidates.into_iter().chain([by_bias]).flatten();
         found.find(|address| self.program.code.contains(*address)).unwrap_or(EXTERNAL)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_of_cpp_are_compared_without_types() {
-        for (name, expected) in [
-            ("int apply<main::{lambda(int)#1}>(main::{lambda(int)#1}, int)", "apply<main::{lambda(int)#1}>"),
-            ("Acc<int>::add(int)", "Acc<int>::add"),
-            ("(anonymous namespace)::f(int)", "(anonymous namespace)::f"),
-            ("gen::fold::<u64>", "gen::fold::<u64>"),
-            ("(anonymous namespace)::Cmp::operator()(int, int) const", "(anonymous namespace)::Cmp::operator()"),
-            ("bool std::operator< <int>(Pair<int> const&)", "std::operator< <int>"),
-            ("main", "main"),
-        ] {
-            assert_eq!(without_types(name), expected);
-        }
     }
 }
