@@ -6,7 +6,6 @@ use crate::model::summary::{CUTOFFS, ProfileSummary, SummaryRules};
 use crate::model::{
     FunctionView, LARGEST_COUNT, Profile, ProfileKind, RecordView, SummaryBuilder, SymbolTable, ValueKind,
 };
-use crate::names::{demangled, split_local};
 use crate::render::sections::compare_shares;
 use crate::render::{Cell, Histogram, Report, Section, Table, group_digits, largest};
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -144,12 +143,9 @@ fn functions(profile: &Profile) -> Vec<FunctionCounts<'_>> {
         .collect()
 }
 
-/// Returns a name for display: Rust and C++ names as in their source, with bytes that are not UTF-8 escaped. The file
-/// before the name of a local function is kept.
+/// Returns a name with bytes that are not UTF-8 escaped.
 fn display(name: &[u8]) -> String {
-    let Ok(text) = std::str::from_utf8(name) else { return name.escape_ascii().to_string() };
-    let (file, symbol) = text.split_at(name.len() - split_local(name).1.len());
-    demangled(symbol).map_or_else(|| text.to_string(), |name| format!("{file}{name}"))
+    std::str::from_utf8(name).map_or_else(|_| name.escape_ascii().to_string(), str::to_string)
 }
 
 /// Returns the share of each function, by descending share, then by name.

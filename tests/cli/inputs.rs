@@ -559,6 +559,26 @@ fn nothing_to_compare_or_draw_is_an_error() {
 }
 
 #[test]
+fn a_report_says_which_parts_are_filtered_and_keeps_mangled_names() {
+    let folder = Folder::new();
+    fs::write(folder.path("s.prof"), "_Z3addii:60:1\n 1: 60\nmain:10:1\n 1: 10\n").unwrap();
+    fs::write(folder.path("c"), "main;_Z3addii 6\nmain 1\n").unwrap();
+    fs::write(folder.path("i.proftext"), ":ir\n_Z3addii\n1\n1\n5\n").unwrap();
+    let page = |arguments: &str| {
+        done(&folder, &format!("report {arguments} -o x.html"));
+        fs::read_to_string(folder.path("x.html")).unwrap()
+    };
+    for (arguments, is_noted) in [("s.prof --include add", true), ("s.prof", false), ("c --include add", false)] {
+        assert_eq!(page(arguments).contains("other parts of this page are those of the whole profile"), is_noted);
+    }
+    for file in ["s.prof", "c", "i.proftext"] {
+        assert!(!page(file).contains("_Z3addii") && page(file).contains("add(int, int)"), "{file}");
+        let mangled = page(&format!("{file} --no-demangle"));
+        assert!(mangled.contains("_Z3addii") && !mangled.contains("add(int, int)"), "{file}");
+    }
+}
+
+#[test]
 fn files_that_are_not_profiles_are_named_for_every_output() {
     for output in ["x.profdata", "x.afdo", "x.pprof", "x.collapsed"] {
         let folder = Folder::new();

@@ -93,7 +93,7 @@ impl PictureArgs {
     ) -> Result<Option<ExitCode>> {
         self.refuse_output()?;
         let [input] = &self.inputs[..] else { return Ok(None) };
-        let is_filtered = !self.include.is_empty() || !self.exclude.is_empty() || !self.stacks.takes_all();
+        let is_filtered = self.is_filtered() || !self.stacks.takes_all();
         if !self.baseline.is_empty() || self.is_turned() || is_filtered {
             return Ok(None);
         }
@@ -132,7 +132,7 @@ impl PictureArgs {
 
     /// Rejects an empty drawing if the options select stacks. Stacks in the baseline alone are enough for a drawing.
     fn reject_empty_result(&self, content: &Content) -> Result<()> {
-        let is_chosen = !self.include.is_empty() || !self.exclude.is_empty() || !self.stacks.takes_all();
+        let is_chosen = self.is_filtered() || !self.stacks.takes_all();
         match content.has_stacks() {
             None if is_chosen => {
                 let error = Error::usage("the profile has no stacks").in_file(&self.inputs[0]);
@@ -142,7 +142,7 @@ impl PictureArgs {
             _ => return Ok(()),
         }
         let inputs: Vec<Input> = self.inputs.iter().map(Input::argument).collect();
-        if self.include.is_empty() && self.exclude.is_empty() && !inputs.iter().any(Input::is_pipe) {
+        if !self.is_filtered() && !inputs.iter().any(Input::is_pipe) {
             let (table, _) = read_stacks(&inputs, &self.stacks.read_options())?;
             return Err(no_samples(&table).in_file(&self.inputs[0]));
         }
@@ -200,12 +200,16 @@ impl PictureArgs {
         self.reverse || self.per_thread || self.merge.is_some()
     }
 
+    /// Returns true if --include or --exclude selects stacks.
+    pub(crate) fn is_filtered(&self) -> bool {
+        !self.include.is_empty() || !self.exclude.is_empty()
+    }
+
     /// Returns the overlap of the input with the baseline; `None` if `diff` compares other data.
     pub(crate) fn overlap(&self) -> Result<Option<Table>> {
         let ([before], [now]) = (&self.baseline[..], &self.inputs[..]) else { return Ok(None) };
         let (before, now) = (&Input::argument(before), &Input::argument(now));
-        let is_filtered = !self.include.is_empty() || !self.exclude.is_empty();
-        if is_filtered || before.is_pipe() || now.is_pipe() {
+        if self.is_filtered() || before.is_pipe() || now.is_pipe() {
             return Ok(None);
         }
         overlap_table(before, now, &self.stacks.read_options(), &self.stacks.selection()).map(Some)

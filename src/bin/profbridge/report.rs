@@ -3,6 +3,7 @@
 use crate::console;
 use crate::drawing::{PictureArgs, PictureFormat};
 use clap::Args;
+use profbridge::families::draw::Content;
 use profbridge::families::fit::{FitOptions, fit_files};
 use profbridge::families::notes_about_differences;
 use profbridge::fit::draw_report;
@@ -32,6 +33,10 @@ pub(crate) struct ReportArgs {
     topn: u64,
 }
 
+/// The note about other content than stacks.
+const ONLY_STACKS_FILTERED: &str = "--include and --exclude select the functions and stacks in the lists and the flame \
+                                    graph; other parts of this page are those of the whole profile";
+
 impl ReportArgs {
     /// Reads the inputs, draws them and writes the output.
     pub(crate) fn run(self) -> Result<ExitCode> {
@@ -55,6 +60,9 @@ impl ReportArgs {
             }
             let inputs: Vec<Input> = self.pictures.inputs().iter().map(Input::argument).collect();
             report.notes.extend(notes_about_differences(&inputs, crate::limits::chosen()));
+            if self.pictures.is_filtered() && !matches!(content, Content::Stacks(_)) {
+                report.notes.push(ONLY_STACKS_FILTERED.to_string());
+            }
             self.shorten(&mut report);
             self.pictures.demangle(&mut report);
             Ok(write_html(&report))
