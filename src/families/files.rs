@@ -9,6 +9,7 @@ use crate::families::any_profile::AnyProfile;
 use crate::families::commands::FileDiff;
 use crate::families::describe::describe as describe_foreign;
 use crate::families::partial;
+use crate::families::stacks::GO_FACT;
 use crate::families::table::commands;
 use crate::input::{Access, Family, Format, Input, detect};
 use crate::instr::check::check_llvm;
@@ -17,6 +18,7 @@ use crate::iprof;
 use crate::limits::Limits;
 use crate::model::description::Description;
 use crate::partial::document_len;
+use crate::stacks::pprof::is_form_for_go;
 use std::path::Path;
 
 impl AnyProfile {
@@ -138,6 +140,8 @@ fn describe_at(path: Option<&Path>, data: &[u8], limits: &Limits) -> Description
     if let Some(document) = document_len(data, data.len() as u64) {
         let mut description = describe(&data[..document as usize], limits);
         description.size = data.len() as u64;
+        description.read_after("the merge is finished");
+        forget_go(&mut description);
         partial::describe_any(data, limits, &mut description);
         return description;
     }
@@ -172,10 +176,19 @@ fn describe_compressed(data: &[u8], compression: Compression, limits: &Limits) -
         Ok(content) => {
             description.compression = Some(compression.name());
             description.inflated_size = Some(content.len() as u64);
+            if detect(&content) != Format::Pprof || !is_form_for_go(data) {
+                description.read_after("decompression");
+                forget_go(&mut description);
+            }
         }
         Err(error) => description.set_error(&error),
     }
     description
+}
+
+/// Removes what Go's compiler does with the content, because it does not read the file.
+fn forget_go(description: &mut Description) {
+    description.parts.iter_mut().for_each(|part| part.facts.retain(|fact| fact.label != GO_FACT));
 }
 
 /// Compares two profiles of one family, or of two families with common content: an iprof and stacks by their samples, an

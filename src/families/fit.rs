@@ -54,6 +54,15 @@ impl Content {
 /// programs.
 pub fn fit_files(profile: impl Into<Input>, against: impl Into<Input>, options: &FitOptions) -> Result<Fit> {
     let (profile, against) = (&profile.into(), &against.into());
+    let mut fit = compare(profile, against, options)?;
+    let probe = profile.look()?;
+    if probe.compression.is_some() && !matches!(probe.identity.format, Format::Raw { .. }) {
+        fit.report.notes.push("compilers do not read compressed profiles: decompress it".to_string());
+    }
+    Ok(fit)
+}
+
+fn compare(profile: &Input, against: &Input, options: &FitOptions) -> Result<Fit> {
     sampleprof::require_profile(profile)?;
     match profile.format()? {
         Format::Indexed if has_only_memory(profile, &options.limits)? => {

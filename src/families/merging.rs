@@ -325,7 +325,8 @@ fn merge_stacks(inputs: &[Input], settings: &MergeSettings, progress: OnProgress
     let opened = open_kept(inputs, Family::Stacks, options.allow_duplicates, limits)?;
     let all = opened.as_ref().map_or(inputs, |(inputs, _)| inputs);
     let is_partial = settings.partial.is_some();
-    let encoder = StackEncoder { options: &settings.write.stacks, output: &settings.output, is_partial };
+    let encoder =
+        StackEncoder { options: &settings.write.stacks, output: &settings.output, pprof: options.pprof, is_partial };
     let to_pprof = settings.write.stacks.format == StackOutput::Pprof;
     let keeps_all = !settings.selects_events() && settings.write.stacks.reference.is_empty();
     let merged = if to_pprof && keeps_all && are_pprof(all) {

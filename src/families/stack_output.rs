@@ -169,7 +169,7 @@ impl EncodedStacks {
 /// Usage for values that the format cannot store.
 #[doc(hidden)]
 pub fn encode_table(table: StackTable, options: &StackWriteOptions, output: &Path) -> Result<EncodedStacks> {
-    StackEncoder { options, output, is_partial: false }.table(table)
+    StackEncoder { options, output, pprof: pprof::MergeOptions::default(), is_partial: false }.table(table)
 }
 
 /// Encodes a merged pprof profile for an output file, whose extension selects the compression.
@@ -179,13 +179,16 @@ pub fn encode_table(table: StackTable, options: &StackWriteOptions, output: &Pat
 /// The errors of the writer of pprof.
 #[doc(hidden)]
 pub fn encode_pprof(profile: pprof::Profile, options: &StackWriteOptions, output: &Path) -> Result<EncodedStacks> {
-    StackEncoder { options, output, is_partial: false }.merged_pprof(profile, Vec::new())
+    let pprof = pprof::MergeOptions::default();
+    StackEncoder { options, output, pprof, is_partial: false }.merged_pprof(profile, Vec::new())
 }
 
 /// Encodes stacks for an output file.
 pub(super) struct StackEncoder<'a> {
     pub(super) options: &'a StackWriteOptions,
     pub(super) output: &'a Path,
+    /// What a pprof of a table leaves out.
+    pub(super) pprof: pprof::MergeOptions,
     /// Whether the bytes are the beginning of a partial merge.
     pub(super) is_partial: bool,
 }
@@ -218,8 +221,14 @@ impl StackEncoder<'_> {
             StackOutput::Collapsed => self.collapsed(table, losses)?,
             StackOutput::Pprof => {
                 let (selected, nothing) = self.select(table, &mut losses);
-                let (profile, lost) = from_table(&selected);
+                let (mut profile, lost) = from_table(&selected);
                 losses.extend(lost.words());
+                if self.pprof.drop_labels || self.pprof.drop_addresses {
+                    // The merge leaves them out, as for inputs in pprof.
+                    let mut merger = pprof::Merger::new(self.pprof);
+                    merger.add(&profile, 1)?;
+                    profile = merger.finish_with_report().0;
+                }
                 // Values of one table differ only in their names, so it is trimmed like a merge.
                 let encoded = self.pprof(&profile, losses)?;
                 return Ok(EncodedStacks { nothing: nothing.or(encoded.nothing), ..encoded });

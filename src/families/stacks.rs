@@ -23,7 +23,7 @@ use crate::limits::Limits;
 use crate::model::description::{Description, PartDescription};
 use crate::stacks::perf_data;
 use crate::stacks::pprof;
-use crate::stacks::pprof::{GoVerdict, Profile, ValueChoice};
+use crate::stacks::pprof::{GoFinding, GoVerdict, Profile, ValueChoice};
 use foldhash::HashMap;
 
 /// The name of a function whose name is not known.
@@ -178,22 +178,28 @@ fn count_functions(table: &StackTable) -> (Distribution, u128) {
 }
 
 fn check_pprof(input: &Input, limits: Limits) -> FileCheck {
-    let read = input.bytes(Access::Read, &limits).and_then(|data| {
+    let read = input.stored_bytes(Access::Read, &limits).and_then(|stored| {
+        let data = input.bytes(Access::Read, &limits)?;
+        let form = pprof::judge_form_for_go(&stored, input.is_partial());
         let profile = pprof::read(&data, &limits)?;
         let mut table = StackTable::new();
         // Profiles without a value that counts have no distribution.
         let added = pprof::add_to_table(&profile.0, &ValueChoice::default(), &mut table);
-        Ok((profile, (added.is_ok() && !table.is_empty()).then_some(table)))
+        Ok((profile, form, (added.is_ok() && !table.is_empty()).then_some(table)))
     });
     match read {
         Err(error) => unreadable("pprof", &error),
-        Ok(((profile, warnings), table)) => {
+        Ok(((profile, warnings), form, table)) => {
             let mut findings: Vec<CheckFinding> = warnings
                 .into_iter()
                 .map(|found| finding(Level::Warning, "pprof.unknown-fields".to_string(), found.message))
                 .collect();
             let is_for_go = input.path.extension().is_some_and(|extension| extension == "pgo");
-            let hint = add_go_findings(&profile, is_for_go, &mut findings);
+            let hint = match form {
+                // The file is for other readers.
+                Some(_) if !is_for_go => None,
+                form => add_go_findings(&profile, form, is_for_go, &mut findings),
+            };
             let distribution = table.map(|table| check_functions(&table, "pprof", &mut findings));
             FileCheck { distribution, ..check("pprof", findings, hint) }
         }
@@ -202,8 +208,16 @@ fn check_pprof(input: &Input, limits: Limits) -> FileCheck {
 
 /// Reports how Go's compiler treats a profile. A rejected profile is an error if it is named for the compiler,
 /// otherwise a warning.
-fn add_go_findings(profile: &Profile, is_for_go: bool, findings: &mut Vec<CheckFinding>) -> Option<Hint> {
-    let (verdict, found) = pprof::judge_for_go(profile);
+fn add_go_findings(
+    profile: &Profile,
+    form: Option<GoFinding>,
+    is_for_go: bool,
+    findings: &mut Vec<CheckFinding>,
+) -> Option<Hint> {
+    let (verdict, found) = match form {
+        Some(form) => (GoVerdict::Refuses, vec![form]),
+        None => pprof::judge_for_go(profile),
+    };
     let refused = if is_for_go { Level::Error } else { Level::Warning };
     let (level, words) = match verdict {
         GoVerdict::OptionValue => (Level::Info, "Go's compiler uses it as default.pgo"),
@@ -276,6 +290,9 @@ pub(crate) fn describe_pprof(data: &[u8], limits: &Limits) -> Description {
     description
 }
 
+/// The label of what Go's compiler does with a profile.
+pub(crate) const GO_FACT: &str = "as default.pgo of Go";
+
 fn part(profile: &Profile) -> PartDescription {
     let read_by = Some("pprof, go tool pprof, go build -pgo, profbridge".to_string());
     let mut part = PartDescription { read_by, ..PartDescription::default() };
@@ -311,7 +328,7 @@ fn part(profile: &Profile) -> PartDescription {
         GoVerdict::Ignores => "accepted but ignored",
         GoVerdict::Refuses => "refused",
     };
-    part.fact("as default.pgo of Go", format!("{go} (see check)"));
+    part.fact(GO_FACT, format!("{go} (see check)"));
     for mapping in profile.mappings.iter().filter(|mapping| !mapping.build_id.is_empty()) {
         let id = profile.strings.get(mapping.build_id);
         part.binary_ids.push(String::from_utf8(id.to_vec()).unwrap_or_else(|_| to_hex(id)));

@@ -131,10 +131,22 @@ pub struct SectionDescription {
     pub entries: Option<u64>,
 }
 
+/// Precedes the step that the readers of a file require.
+const AFTER: &str = ", after ";
+
 impl Description {
     /// Creates the description of a file of a format.
     pub fn new(format: impl Into<String>, size: u64) -> Self {
         Self { format: format.into(), size, ..Self::default() }
+    }
+
+    /// Notes that other programs read the file only after a step. The last one counts.
+    pub(crate) fn read_after(&mut self, step: &str) {
+        for read_by in self.parts.iter_mut().filter_map(|part| part.read_by.as_mut()) {
+            read_by.truncate(read_by.find(AFTER).unwrap_or(read_by.len()));
+            read_by.push_str(AFTER);
+            read_by.push_str(step);
+        }
     }
 
     /// Stores the error that stops reading.

@@ -71,6 +71,13 @@ fn every_function_has_its_class() {
     assert_eq!(names(&report["unprofiled"]).into_iter().collect::<Vec<_>>(), ["brand_new"]);
     // The hottest function comes first.
     assert_eq!(report["lost"][0]["function"], "a.c;edited");
+    // Compilers read the profile only if it is not compressed.
+    let note = "compilers do not read compressed profiles: decompress it";
+    for (output, is_noted) in [("old.profdata", false), ("old.profdata.gz", true)] {
+        folder.run(&format!("profbridge merge old.proftext -o {output}"));
+        let report = folder.fit(&format!("{output} --against new.proftext"));
+        assert_eq!(report["notes"].as_array().unwrap().iter().any(|found| found == note), is_noted, "{report:#}");
+    }
     // Both tables say of a function that was moved and edited that it changed.
     folder.write("edited.proftext", text(":ir", &NEW).replace("a.c;edited", "lib/a.c;edited"));
     let report = folder.fit("old.proftext --against edited.proftext");

@@ -2,6 +2,8 @@
 
 use crate::schema::assert_has_schema;
 use crate::support::Folder;
+use profbridge::Limits;
+use profbridge::compression::{Compression, decompress};
 use serde_json::Value;
 use std::path::Path;
 
@@ -114,6 +116,51 @@ fn a_chosen_sample_type_keeps_its_name_and_the_rest() {
     folder.write("a.collapsed", "a;b 5\n");
     let said = folder.refuses("merge a.collapsed -o a.pgo");
     assert!(said.contains("Go's compiler rejects this profile: no function has a start_line"), "{said}");
+}
+
+#[test]
+fn labels_of_threads_are_dropped_from_every_kind_of_input() {
+    let folder = Folder::new("thread-labels");
+    folder.write("a.collapsed", "[one tid=1];main;work 3\n[two tid=2];main;work 4\n");
+    let threads = |file: &str| -> usize {
+        let shown: Value = serde_json::from_str(&folder.shows(&format!("show --json {file}"))).unwrap();
+        assert_eq!(shown["hits"], 7, "{shown}");
+        shown["threads"].as_array().unwrap().iter().filter(|row| !row["thread"].is_null()).count()
+    };
+    for (options, expected) in [("", 2), ("--drop-labels", 0), ("--drop-labels --max-stacks 1", 0)] {
+        folder.stderr_of(&format!("merge a.collapsed {options} -o a.pprof"));
+        assert_eq!(threads("a.pprof"), expected, "{options}");
+    }
+}
+
+/// Go reads plain profiles and those in one gzip stream.
+#[test]
+fn profiles_in_a_form_that_go_does_not_read_are_errors() {
+    let folder = Folder::new("go-form");
+    folder.stderr_of("merge squares.pprof -o once.pgo");
+    folder.stderr_of("merge --partial squares.pprof -o part.pgo");
+    let once = std::fs::read(folder.0.join("once.pgo")).unwrap();
+    let plain = decompress(&once, &Limits::default()).unwrap();
+    for (name, bytes) in [
+        ("plain.pgo", plain.clone()),
+        ("twice.pgo", Compression::Gzip.compress(&once).unwrap()),
+        ("zstd.pgo", Compression::Zstd.compress(&plain).unwrap()),
+    ] {
+        std::fs::write(folder.0.join(name), bytes).unwrap();
+    }
+    for name in ["once.pgo", "plain.pgo"] {
+        assert!(folder.shows(&format!("check {name}")).contains("pprof.go-takes"), "{name}");
+        assert!(folder.shows(&format!("info {name}")).contains("go build -pgo, profbridge\n"), "{name}");
+    }
+    for (name, step) in
+        [("twice.pgo", "decompression"), ("zstd.pgo", "decompression"), ("part.pgo", "the merge is finished")]
+    {
+        let found = folder.ends(3, &format!("check {name}")).0;
+        assert!(found.contains("error: pprof.go-refuses") && found.contains("error: pprof.go-form"), "{name}: {found}");
+        let info = folder.shows(&format!("info {name}"));
+        assert!(info.contains(&format!("go build -pgo, profbridge, after {step}\n")), "{name}: {info}");
+        assert!(!info.contains("as default.pgo of Go"), "{name}: {info}");
+    }
 }
 
 #[test]

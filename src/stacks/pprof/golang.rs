@@ -6,8 +6,11 @@
 //! function begins, so a profile without any start line is refused; a profile
 //! without samples or without weight is accepted and changes nothing.
 
+use crate::compression::Compression;
 use crate::digits::number_of;
 use crate::stacks::pprof::{Line, Location, Profile};
+use flate2::bufread::GzDecoder;
+use std::io::Read;
 
 /// The effect of a profile on Go's compiler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +34,30 @@ pub struct GoFinding {
     pub message: String,
     /// The advice.
     pub hint: &'static str,
+}
+
+/// Returns true if a file has a form that Go's tools read: not compressed, or with gzip once.
+pub(crate) fn is_form_for_go(stored: &[u8]) -> bool {
+    match Compression::of(stored) {
+        None => true,
+        Some(Compression::Gzip) => {
+            let mut start = Vec::new();
+            // The reader reports damage.
+            let _ = GzDecoder::new(stored).take(8).read_to_end(&mut start);
+            Compression::of(&start).is_none()
+        }
+        Some(_) => false,
+    }
+}
+
+/// Returns the finding about a file that Go's tools cannot read.
+pub(crate) fn judge_form_for_go(stored: &[u8], is_partial: bool) -> Option<GoFinding> {
+    let (message, hint) = match is_partial {
+        true => ("it is a partial merge", "finish the merge for it"),
+        false if is_form_for_go(stored) => return None,
+        false => ("Go reads plain profiles and those in one gzip stream", "decompress it, or compress it with gzip"),
+    };
+    Some(GoFinding { code: "go-form", message: message.to_string(), hint })
 }
 
 /// Returns how Go's compiler treats a profile, and why.

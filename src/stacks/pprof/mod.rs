@@ -28,6 +28,7 @@ mod tests;
 mod write;
 
 pub use golang::{GoFinding, GoVerdict, judge_for_go};
+pub(crate) use golang::{is_form_for_go, judge_form_for_go};
 pub use merge::heaviest;
 pub(crate) use merge::trim_to_bytes;
 pub use merge::{MergeOptions, MergeReport, Merger};
