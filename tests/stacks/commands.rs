@@ -131,13 +131,17 @@ fn options_for_formats_that_no_input_has_are_rejected() {
         ("show a.pprof --perf-raw", "--perf-raw is for text"),
         ("report a.pprof --stacks folded -o x.html", "--stacks is for text"),
         ("flamegraph a.collapsed --symfs . -o x.svg", "--symfs is for recordings of perf"),
-        ("flamegraph a.pprof --binary program -o x.svg", "--binary is for recordings of perf and their text"),
+        ("flamegraph a.pprof --binary a.pprof -o x.svg", "--binary is for recordings of perf and their text"),
         ("diff a.collapsed b.collapsed --call-counts", "--call-counts is for iprof files"),
         ("overlap a.collapsed b.collapsed --weight time", "--weight is for recordings of Flight Recorder"),
         ("show a.pprof --only-sites hot", "--only-sites is for memory profiles"),
     ] {
         let error = folder.fails(2, arguments);
         assert!(error.contains(said), "{arguments}: {error}");
+    }
+    for command in ["show a.collapsed", "flamegraph a.collapsed -o x.svg", "convert a.collapsed -o x.pprof"] {
+        let error = folder.fails(1, &format!("{command} --binary nosuch"));
+        assert!(error.contains("nosuch: cannot open"), "{error}");
     }
     let error = folder.fails(1, "convert a.pprof --reference none.jar -o x.pprof");
     assert!(error.contains("none.jar: cannot open: No such file or directory"), "{error}");

@@ -157,7 +157,7 @@ impl DiffArgs {
             StackArgs::refuse_for_others()?;
             return families::diff_files(first, second, options);
         }
-        StackArgs::refuse_without_effect([first, second])?;
+        self.stacks.refuse_without_effect([first, second])?;
         let (read, selection) = (self.stacks.read_options(), self.stacks.selection());
         let (found, warnings) = diff_stacks(first, second, &read, &selection, options)?;
         warnings.iter().for_each(console::warning);

@@ -113,7 +113,7 @@ impl PictureArgs {
     pub(crate) fn refuse_output(&self) -> Result<()> {
         let inputs: Vec<Input> = self.inputs.iter().chain(&self.baseline).map(Input::argument).collect();
         guard(&inputs, &self.output, "a flame graph", Written::Report)?;
-        StackArgs::refuse_without_effect(&inputs)?;
+        self.stacks.refuse_without_effect(&inputs)?;
         DrawMemoryArgs::refuse_without_effect(&inputs)?;
         let name = self.output.to_string_lossy().to_ascii_lowercase();
         if let Some(extension) = OTHER_PICTURES.iter().find(|extension| name.ends_with(**extension)) {

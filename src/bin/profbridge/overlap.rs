@@ -207,7 +207,7 @@ impl OverlapArgs {
         refuse(&given, "for LLVM profiles, not for stacks", "use `profbridge diff` to compare stacks in detail")?;
         let mut options = DiffOptions::default();
         (options.limits, options.topn) = (crate::limits::chosen(), 0);
-        StackArgs::refuse_without_effect([base, test])?;
+        self.stacks.refuse_without_effect([base, test])?;
         let (read, selection) = (self.stacks.read_options(), self.stacks.selection());
         let (found, warnings) = diff_stacks(base, test, &read, &selection, &options)?;
         warnings.iter().for_each(console::warning);

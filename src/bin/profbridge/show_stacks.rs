@@ -61,7 +61,7 @@ pub(crate) fn run(
     Rows { topn, method }: Rows<'_>,
     (json, names): (bool, DemangleArgs),
 ) -> Result<ExitCode> {
-    StackArgs::refuse_without_effect([input])?;
+    read.refuse_without_effect([input])?;
     let path = &input.path;
     let (table, warnings) = read_stacks(std::slice::from_ref(input), &read.read_options())?;
     warnings.iter().for_each(console::warning);

@@ -2,7 +2,7 @@
 
 use crate::hints::hint_text;
 use crate::plural::number_of;
-use crate::validate::{options_of, refuse};
+use crate::validate::{options_of, refuse, require_existing};
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 use profbridge::bridge::stacks::IprofHits;
@@ -184,8 +184,8 @@ impl StackArgs {
     }
 
     /// Rejects options for stacks if no input has stacks, and options for the reader of one format if no input has that
-    /// format.
-    pub(crate) fn refuse_without_effect<'a>(inputs: impl IntoIterator<Item = &'a Input>) -> Result<()> {
+    /// format; programs that do not exist, which the reader would take for others.
+    pub(crate) fn refuse_without_effect<'a>(&self, inputs: impl IntoIterator<Item = &'a Input>) -> Result<()> {
         let inputs: Vec<&Input> = inputs.into_iter().collect();
         // Pipes can be read only once, readers report inputs that cannot be read, and a partial merge has inputs of any
         // format.
@@ -217,7 +217,7 @@ impl StackArgs {
                 refuse(options, meant, "omit it: no input has this format")?;
             }
         }
-        Ok(())
+        require_existing(&self.binary)
     }
 
     /// Returns true if the form of text is given.

@@ -7,7 +7,6 @@ use crate::iprof_convert::IprofConvertArgs;
 use crate::iprof_files::IprofWriteArgs;
 use crate::merge_document::MergeDocument;
 use crate::merge_report::Messages;
-use crate::stacks::StackArgs;
 use crate::validate::{options_of, refuse};
 use profbridge::families::OutputForm;
 use profbridge::families::plan::{MergePlan, StackOutput, stack_outputs};
@@ -20,7 +19,7 @@ impl ConvertArgs {
         self.refuse_for_stacks()?;
         let format = StackOutput::of_form(work.form).unwrap_or(StackOutput::Collapsed);
         self.write_stacks.refuse_for(format)?;
-        StackArgs::refuse_without_effect(work.inputs)?;
+        self.stacks.refuse_without_effect(work.inputs)?;
         let mut settings = self.settings(work.form)?;
         settings.options.stacks.read = self.stacks.read_options();
         settings.options.stacks.accepts_nothing = self.allow_empty;

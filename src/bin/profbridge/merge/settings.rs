@@ -97,7 +97,7 @@ impl MergeArgs {
             format!("not for {}", plan.family().map_or("LLVM profiles and iprof files", family_table::short_words));
         self.refuse_options_of(|family| !takes_options_of(plan, family), &meant)?;
         if plan.family() == Some(Family::Stacks) {
-            StackArgs::refuse_without_effect(work.inputs)?;
+            self.stacks.refuse_without_effect(work.inputs)?;
         }
         match plan.family() {
             None => self.refuse_for_bridge(plan),
