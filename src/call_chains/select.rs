@@ -102,7 +102,7 @@ impl StackTable {
             let source = if Some(sample.key.source) == known { SampleSource::Unknown } else { sample.key.source };
             is_selected(sample).then_some(SampleKey { source, ..sample.key })
         });
-        // Bytes and times are no numbers of events.
+        // Bytes and times do not count events.
         skipped.retain(|source, _| self.observed.units.iter().all(|(of, unit)| of != source || *unit == Unit::Hits));
         skipped.into_iter().for_each(|(source, events)| selected.observed.skip_events(source, events));
         (selected, left_out)

@@ -187,7 +187,7 @@ pub fn encode_pprof(profile: pprof::Profile, options: &StackWriteOptions, output
 pub(super) struct StackEncoder<'a> {
     pub(super) options: &'a StackWriteOptions,
     pub(super) output: &'a Path,
-    /// What a pprof of a table leaves out.
+    /// The data that a pprof of a table leaves out.
     pub(super) pprof: pprof::MergeOptions,
     /// Whether the bytes are the beginning of a partial merge.
     pub(super) is_partial: bool,

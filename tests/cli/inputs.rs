@@ -559,7 +559,7 @@ fn nothing_to_compare_or_draw_is_an_error() {
 }
 
 #[test]
-fn a_report_says_which_parts_are_filtered_and_keeps_mangled_names() {
+fn a_report_names_its_filtered_parts_and_keeps_mangled_names() {
     let folder = Folder::new();
     fs::write(folder.path("s.prof"), "_Z3addii:60:1\n 1: 60\nmain:10:1\n 1: 10\n").unwrap();
     fs::write(folder.path("c"), "main;_Z3addii 6\nmain 1\n").unwrap();
