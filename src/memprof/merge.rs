@@ -64,8 +64,8 @@ struct Places {
     call_sites: HashMap<(u64, StackHandle), usize, foldhash::fast::RandomState>,
 }
 
-/// The last release whose llvm-profdata adds the sites of all raw profiles.
-const LAST_THAT_APPENDS: Release = Release(19);
+/// The last release whose llvm-profdata keeps the sites of all raw profiles.
+const LAST_THAT_KEEPS_ALL: Release = Release(19);
 
 /// A merged memory profile.
 #[derive(Debug, Clone, Default)]
@@ -170,23 +170,7 @@ impl Merger {
         if *source == Source::Yaml {
             self.sum.data_access.clone_from(&profile.data_access);
         }
-        if self.release <= LAST_THAT_APPENDS {
-            self.append(&profile);
-            return;
-        }
         self.add_parts_as_llvm(profile);
-    }
-
-    fn append(&mut self, profile: &MemoryProfile) {
-        let handles = self.sum.stacks.absorb(&profile.stacks);
-        let moved = |stack: StackHandle| handles[stack.index()];
-        for record in profile.records() {
-            let ours = self.sum.record_mut(record.function);
-            let sites = record.alloc_sites.iter();
-            ours.alloc_sites.extend(sites.map(|site| AllocSite { stack: moved(site.stack), ..site.clone() }));
-            let sites = record.call_sites.iter();
-            ours.call_sites.extend(sites.map(|site| CallSite { frames: moved(site.frames), ..site.clone() }));
-        }
     }
 
     fn add_parts_as_llvm(&mut self, mut profile: MemoryProfile) {
@@ -197,19 +181,22 @@ impl Merger {
             self.sum = profile;
             return;
         }
+        let keeps_all = self.release <= LAST_THAT_KEEPS_ALL;
         let (ours, theirs) = (&mut self.sum.stacks, &profile.stacks);
-        if ours.frames().is_empty() {
-            theirs.frames().iter().for_each(|frame| {
-                ours.intern_frame(*frame);
-            });
-        } else if let Some(first) = theirs.frames().first() {
-            ours.intern_frame(*first);
-            return;
-        }
-        if !ours.is_empty() && !theirs.is_empty() {
-            // Without frames, the only stack is the empty one.
-            ours.intern(&[]);
-            return;
+        if !keeps_all {
+            if ours.frames().is_empty() {
+                theirs.frames().iter().for_each(|frame| {
+                    ours.intern_frame(*frame);
+                });
+            } else if let Some(first) = theirs.frames().first() {
+                ours.intern_frame(*first);
+                return;
+            }
+            if !ours.is_empty() && !theirs.is_empty() {
+                // Without frames, the only stack is the empty one.
+                ours.intern(&[]);
+                return;
+            }
         }
         let handles = ours.absorb(theirs);
         for record in profile.records() {
@@ -218,7 +205,7 @@ impl Merger {
             let moved = |stack: StackHandle| handles[stack.index()];
             ours.alloc_sites
                 .extend(record.alloc_sites.iter().map(|site| AllocSite { stack: moved(site.stack), ..site.clone() }));
-            if is_new {
+            if is_new || keeps_all {
                 let calls = record.call_sites.iter();
                 ours.call_sites.extend(calls.map(|site| CallSite { frames: moved(site.frames), ..site.clone() }));
             }

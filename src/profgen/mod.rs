@@ -255,7 +255,8 @@ fn several_addresses(script: &script::ScriptSamples) -> Option<Warning> {
     let warning = || {
         Warning::new(format!(
             "the program is mapped at {addresses} addresses, of which a sample uses the last one before it, and \
-             {external} branches are outside of that, in libraries or another copy; pass perf.data itself, whose samples name their process"
+             {external} branches are outside of that, in libraries or another copy; pass perf.data itself, whose \
+             samples name their process"
         ))
     };
     (addresses > 1 && external > 0).then(warning)

@@ -72,11 +72,11 @@ pub(super) fn read(
     while lines.next()? {
         let text = String::from_utf8_lossy(&lines.line);
         let (was_unknown, was_sample) = (std::mem::take(&mut unknown), std::mem::take(&mut after_sample));
-        if text.contains("PERF_RECORD_SAMPLE(") {
-            let detail = "the text is the raw dump of a recording (`perf script -D`)";
-            return Err(Error::usage(detail).with_hint("print it without `-D`, or pass perf.data itself"));
-        }
         if text.contains("PERF_RECORD_") {
+            if text.contains("PERF_RECORD_SAMPLE(") {
+                let detail = "the text is the raw dump of a recording (`perf script -D`)";
+                return Err(Error::usage(detail).with_hint("print it without `-D`, or pass perf.data itself"));
+            }
             reader.close(&mut head);
             if let Some(mapping) = patterns.mapping(&lines.line) {
                 reader.finder.map(&mapping).map_err(MappingFault::into_error)?;

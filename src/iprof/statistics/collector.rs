@@ -219,8 +219,11 @@ impl Sink for Collector {
 }
 
 impl Collector {
-    /// Makes room for the sums of all methods, before the first entry and if there is none.
+    /// Makes room for the sums of all methods, before the first entry or if there is none.
     fn start(&mut self, tables: &Tables) {
+        if !self.methods.is_empty() {
+            return;
+        }
         self.methods.resize(tables.methods_count(), MethodSums::default());
         self.frames.resize(tables.methods_count());
         self.listed = Listed::of(tables, self.function.as_ref());
@@ -228,9 +231,7 @@ impl Collector {
 
     /// Adds the entry at the current position.
     pub(super) fn add(&mut self, tables: &Tables, entry: Entry<'_>) {
-        if self.methods.is_empty() {
-            self.start(tables);
-        }
+        self.start(tables);
         let Entry { kind, frames, records, .. } = entry;
         let events = match records {
             Records::Count(count) => {
