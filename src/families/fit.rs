@@ -57,7 +57,7 @@ pub fn fit_files(profile: impl Into<Input>, against: impl Into<Input>, options: 
     let mut fit = compare(profile, against, options)?;
     let probe = profile.look()?;
     if probe.compression.is_some() && !matches!(probe.identity.format, Format::Raw { .. }) {
-        fit.report.notes.push("compilers do not read compressed profiles: decompress it".to_string());
+        fit.report.notes.push("compilers do not read compressed profiles; decompress this one".to_string());
     }
     Ok(fit)
 }

@@ -72,7 +72,7 @@ fn every_function_has_its_class() {
     // The hottest function comes first.
     assert_eq!(report["lost"][0]["function"], "a.c;edited");
     // Compilers read the profile only if it is not compressed.
-    let note = "compilers do not read compressed profiles: decompress it";
+    let note = "compilers do not read compressed profiles; decompress this one";
     for (output, is_noted) in [("old.profdata", false), ("old.profdata.gz", true)] {
         folder.run(&format!("profbridge merge old.proftext -o {output}"));
         let report = folder.fit(&format!("{output} --against new.proftext"));
