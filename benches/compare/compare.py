@@ -299,20 +299,23 @@ def peak_of(command):
     return int(report.read_text().split()[-1]) / 1024
 
 
-def measure(workload, called, threads, runs):
-    """Medians of alternating runs; compares both outputs with the peer's for one thread."""
-    reference, ours, theirs = (OUTPUTS / f"profbridge-compare-{os.getpid()}-{who}" for who in ("reference", "ours", "theirs"))
-    run(workload.command_line(PEER, reference, 1))
-    lines = {"theirs": workload.command_line(PEER, theirs, threads),
-             "ours": workload.command_line(OURS[called], ours, threads)}
+def measure(workload, threads, runs):
+    """Medians of alternating runs of the peers and of each mode, and the modes whose output is that of the peer with one
+    thread. Each round begins with another program, because a run can slow down the next one."""
+    outputs = {who: OUTPUTS / f"profbridge-compare-{os.getpid()}-{who}" for who in ("reference", "theirs", *workload.names)}
+    run(workload.command_line(PEER, outputs["reference"], 1))
+    lines = {called: workload.command_line(OURS[called], outputs[called], threads) for called in workload.names}
+    lines["theirs"] = workload.command_line(PEER, outputs["theirs"], threads)
     if SECOND_PEER:
-        lines["second"] = for_second_peer(workload).command_line([SECOND_PEER], theirs, threads)
+        lines["second"] = for_second_peer(workload).command_line([SECOND_PEER], outputs["theirs"], threads)
     figures = {who: [] for who in lines}
+    order = list(lines)
     for _ in range(runs):
-        for who, line in lines.items():
-            figures[who].append(run(line))
-    same = filecmp.cmp(ours, reference, shallow=False)
-    for output in (reference, ours, theirs):
+        for who in order:
+            figures[who].append(run(lines[who]))
+        order.append(order.pop(0))
+    same = {called for called in workload.names if filecmp.cmp(outputs[called], outputs["reference"], shallow=False)}
+    for output in outputs.values():
         output.unlink()
     return medians(figures), same
 
@@ -341,9 +344,10 @@ HEADINGS = ("id", "workload", "called as", "MB", "threads", "peer s", "ours s", 
 
 def rows_of(workload, threads, runs):
     """One row per mode that supports the workload."""
+    median, same = measure(workload, threads, runs)
     for called in workload.names:
-        median, same = measure(workload, called, threads, runs)
-        yield table_row(workload.name, workload.what, called, workload.size(), threads, median, "yes" if same else "NO")
+        yield table_row(workload.name, workload.what, called, workload.size(), threads, {**median, "ours": median[called]},
+                        "yes" if called in same else "NO")
 
 
 def table_row(name, what, called, size, threads, median, same):

@@ -1,12 +1,14 @@
 //! Memory profiles as stacks, and their report.
 
 use crate::call_chains::{
-    Frame, FrameId, FrameKind, SampleKey, SampleStatistics, StackId, StackTable, percent, statistics,
+    Frame, FrameId, FrameKind, FunctionId, SampleKey, SampleStatistics, StackId, StackTable, percent, statistics,
 };
-use crate::memprof::model::MemoryProfile;
-use crate::memprof::report::{MemoryReport, ReportOptions, contexts, function_name};
+use crate::memprof::hotness::Hotness;
+use crate::memprof::model::{MemoryProfile, StackHandle};
+use crate::memprof::report::{contexts, function_name};
 use crate::render::sections::{compare_shares, functions, own_shares};
 use crate::render::{Cell, FlameGraph, FlameLabels, Histogram, MAX_ROWS, Report, Section, Table, group_digits};
+use foldhash::HashMap;
 
 /// The unit of allocations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -50,12 +52,24 @@ pub struct MemoryContent {
 impl MemoryContent {
     /// Adds a profile. Its allocations are counted in the unit of the sum.
     pub(crate) fn add(&mut self, profile: &MemoryProfile) {
-        let statistics = MemoryReport::new(profile, &ReportOptions { topn: 0, ..ReportOptions::default() });
-        self.allocations = self.allocations.saturating_add(statistics.allocations);
-        self.bytes = self.bytes.saturating_add(statistics.bytes);
-        self.cold_bytes = self.cold_bytes.saturating_add(statistics.cold_bytes);
-        self.hot_bytes = self.hot_bytes.saturating_add(statistics.hot_bytes);
-        add_stacks(profile, self.unit, &mut self.table);
+        let mut frames = Frames::new(profile);
+        for (stack, site) in contexts(profile) {
+            let (allocations, bytes) = (site.info.alloc_count(), site.info.total_size());
+            self.allocations = self.allocations.saturating_add(allocations);
+            self.bytes = self.bytes.saturating_add(bytes);
+            match Hotness::of(&site.info) {
+                Hotness::Cold => self.cold_bytes = self.cold_bytes.saturating_add(bytes),
+                Hotness::Hot => self.hot_bytes = self.hot_bytes.saturating_add(bytes),
+                Hotness::NotCold => {}
+            }
+            let hits = match self.unit {
+                AllocationUnit::Bytes => bytes,
+                AllocationUnit::Allocations => allocations,
+            };
+            if let Some(stack) = frames.add_stack(stack, &mut self.table) {
+                self.table.add(SampleKey::of_stack(stack), hits);
+            }
+        }
     }
 
     fn facts(&self) -> Vec<(String, String)> {
@@ -133,26 +147,30 @@ fn words(table: &StackTable, stack: StackId) -> String {
     names.collect::<Vec<_>>().join(" < ")
 }
 
-/// Adds each allocation context as a stack. Its hits are its bytes or its allocations.
-fn add_stacks(profile: &MemoryProfile, unit: AllocationUnit, table: &mut StackTable) {
-    let mut known: Vec<Option<FrameId>> = vec![None; profile.stacks.frames().len()];
-    for (stack, site) in contexts(profile) {
-        let mut leaf = None;
-        for handle in profile.stacks.stack(stack).iter().rev() {
-            let frame = *known[handle.index()].get_or_insert_with(|| {
+/// The frames and functions of a profile that are in the table already.
+struct Frames<'p> {
+    profile: &'p MemoryProfile,
+    frames: Vec<Option<FrameId>>,
+    functions: HashMap<u64, FunctionId>,
+}
+
+impl<'p> Frames<'p> {
+    fn new(profile: &'p MemoryProfile) -> Self {
+        Self { profile, frames: vec![None; profile.stacks.frames().len()], functions: HashMap::default() }
+    }
+
+    /// Adds a call stack. Returns `None` if it is empty.
+    fn add_stack(&mut self, stack: StackHandle, table: &mut StackTable) -> Option<StackId> {
+        let Self { profile, frames, functions } = self;
+        profile.stacks.stack(stack).iter().rev().fold(None, |callers, handle| {
+            let frame = *frames[handle.index()].get_or_insert_with(|| {
                 let frame = profile.stacks.frame(*handle);
-                let function = table.intern_symbol(&function_name(profile, frame.function));
+                let add_function = || table.intern_symbol(&function_name(profile, frame.function));
+                let function = *functions.entry(frame.function).or_insert_with(add_function);
                 let kind = if frame.is_inline { FrameKind::Inlined } else { FrameKind::Native };
                 table.intern_frame(Frame { function, bci: None, line: None, kind })
             });
-            leaf = Some(table.push_frame(leaf, frame));
-        }
-        let hits = match unit {
-            AllocationUnit::Bytes => site.info.total_size(),
-            AllocationUnit::Allocations => site.info.alloc_count(),
-        };
-        if let Some(stack) = leaf {
-            table.add(SampleKey::of_stack(stack), hits);
-        }
+            Some(table.push_frame(callers, frame))
+        })
     }
 }
