@@ -114,7 +114,7 @@ fn of_object(data: &[u8], path: Option<&Path>, kind: FileKind, limits: &Limits) 
     let mut facts = ProgramFacts::default();
     facts.add(&file, limits);
     if let Some(path) = path {
-        facts.look_for_split_files(&file, path, limits);
+        facts.add_debug_info(&file, path, limits);
     }
     push_part(&mut description, Some(&file), &facts, 0);
     (description, vec![facts])
@@ -346,6 +346,9 @@ fn sample_words(facts: &ProgramFacts) -> &'static str {
     if facts.is_of_go_alone() {
         return "not usable: Go's compiler reads CPU profiles in pprof";
     }
+    if facts.has_short_names && !facts.has_probes {
+        return "usable, by lines, but not for C++: debug info has no mangled names";
+    }
     match (facts.has_probes, facts.has_lines, facts.has_debug_link) {
         (true, true, _) => "usable, by pseudo-probes and lines",
         (true, false, _) => "usable, by pseudo-probes",
@@ -360,6 +363,13 @@ fn advice_on(facts: &ProgramFacts) -> Vec<String> {
     let mut advice = Vec::new();
     if facts.missing_units > 0 {
         advice.push(format!("for sample profiles, {}", objects::NEEDS_SPLIT_FILES));
+    }
+    if facts.has_short_names && !facts.has_probes {
+        advice.push(
+            "for sample profiles of C++, compile with -g, or add -fdebug-info-for-profiling: compilers find functions by \
+             mangled names"
+                .to_string(),
+        );
     }
     if facts.has_go {
         advice.push(

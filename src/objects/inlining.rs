@@ -13,7 +13,7 @@ use super::local_names::{LocalFunction, LocalNames};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use foldhash::fast::RandomState;
-use gimli::{ArangeHeader, Dwarf, DwarfSections, EndianSlice, RunTimeEndian, Unit, constants};
+use gimli::{ArangeHeader, AttributeValue, Dwarf, DwarfSections, EndianSlice, RunTimeEndian, Unit, constants};
 use hashbrown::{HashMap, HashSet};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -70,19 +70,58 @@ pub(crate) fn inline_chains(
     chains.collect()
 }
 
-/// Counts the units of the image at `path` whose split debug info is not where it should be.
-///
-/// # Errors
-///
-/// Unable to correlate when debug info is damaged.
-pub(crate) fn missing_split_units(file: &object::File<'_>, path: &Path, limits: &Limits) -> Result<u64> {
-    let debug = DebugInfo::load(file, path, None, None, limits)?;
-    let dwarf = debug.dwarf();
-    let mut missing = 0;
-    for unit in debug.units(&dwarf)?.iter().filter(|unit| unit.dwo_id.is_some()) {
-        missing += u64::from(debug.split.is_missing(&dwarf, unit)?);
+/// What the units of debug info lack for sample profiles.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Lacks {
+    /// The number of units whose split debug info is not where it should be.
+    pub(crate) split_units: u64,
+    /// Whether there are functions of C++, and none has a mangled name (`-g1`).
+    pub(crate) mangled_names: bool,
+}
+
+impl Lacks {
+    /// Looks at the units of the image at `path`.
+    ///
+    /// # Errors
+    ///
+    /// Unable to correlate when debug info is damaged.
+    pub(crate) fn find(file: &object::File<'_>, path: &Path, limits: &Limits) -> Result<Self> {
+        let debug = DebugInfo::load(file, path, None, None, limits)?;
+        let dwarf = debug.dwarf();
+        let mut lacks = Self::default();
+        let (mut has_short, mut has_mangled) = (false, false);
+        for unit in &debug.units(&dwarf)? {
+            if unit.dwo_id.is_some() {
+                lacks.split_units += u64::from(debug.split.is_missing(&dwarf, unit)?);
+                // Its functions are in the other file.
+                has_mangled = true;
+            } else if is_cpp(unit)? {
+                let abbreviations = || (1..).map_while(|code| unit.abbreviations.get(code));
+                let names = [constants::DW_AT_linkage_name, constants::DW_AT_MIPS_linkage_name];
+                let is_named =
+                    abbreviations().any(|entry| entry.attributes().iter().any(|of| names.contains(&of.name())));
+                has_mangled |= is_named;
+                has_short |= !is_named && abbreviations().any(|entry| entry.tag() == constants::DW_TAG_subprogram);
+            }
+        }
+        lacks.mangled_names = has_short && !has_mangled;
+        Ok(lacks)
     }
-    Ok(missing)
+}
+
+fn is_cpp(unit: &Unit<Slice<'_>>) -> Result<bool> {
+    use constants::{DW_LANG_C_plus_plus, DW_LANG_C_plus_plus_03, DW_LANG_C_plus_plus_11, DW_LANG_C_plus_plus_14};
+    use constants::{DW_LANG_C_plus_plus_17, DW_LANG_C_plus_plus_20};
+    let all = [
+        DW_LANG_C_plus_plus,
+        DW_LANG_C_plus_plus_03,
+        DW_LANG_C_plus_plus_11,
+        DW_LANG_C_plus_plus_14,
+        DW_LANG_C_plus_plus_17,
+        DW_LANG_C_plus_plus_20,
+    ];
+    let language = root_of(unit)?.attr_value(constants::DW_AT_language);
+    Ok(matches!(language, Some(AttributeValue::Language(language)) if all.contains(&language)))
 }
 
 /// The chains at some addresses. Each chain is known by its innermost function; callers are stored once.

@@ -105,6 +105,24 @@ fn sample_profiles_of_plain_programs_are_described() {
             (vec!["no".into()], vec![expected.into()])
         );
     }
+    folder.write(
+        "app.cpp",
+        "int helper(int x) { return x * x; }\nint main(int count, char **) { return helper(count); }\n",
+    );
+    folder.write("main.cpp", "int main() { return 0; }\n");
+    let of_lines = "usable, by lines, for functions that have them";
+    let of_c_only = "usable, by lines, but not for C++: debug info has no mangled names";
+    for (command, expected) in [
+        ("clang++-22 -O1 -g1 app.cpp", of_c_only),
+        ("clang++-22 -O1 -g1 -fdebug-info-for-profiling app.cpp", of_lines),
+        ("clang++-22 -g app.cpp", of_lines),
+        ("clang++-22 -g -gsplit-dwarf app.cpp", of_lines),
+        ("clang++-22 -O1 -g1 -fpseudo-probe-for-profiling app.cpp", "usable, by pseudo-probes and lines"),
+        ("clang++-22 -g main.cpp", of_lines),
+    ] {
+        folder.run(&format!("{command} -o app"));
+        assert_eq!(facts(&info(&folder, "app"), "sample profile"), [expected], "{command}");
+    }
     folder.run("gcc -g -O1 main.c helper.c -o app");
     folder.run("objcopy --only-keep-debug app app.debug");
     folder.run("objcopy --strip-all --add-gnu-debuglink=app.debug app stripped");

@@ -51,6 +51,9 @@ pub(crate) struct ProgramFacts {
     pub(crate) has_lines: bool,
     /// Units whose split debug info was not found.
     pub(crate) missing_units: u64,
+    /// Whether debug info has functions of C++, but none of the mangled names of their symbols.
+    pub(crate) has_short_names: bool,
+    has_mangled_symbols: bool,
     /// Whether debug info is in another file.
     pub(crate) has_debug_link: bool,
     /// Whether it has descriptors of pseudo-probes.
@@ -116,13 +119,16 @@ impl ProgramFacts {
         }
     }
 
-    /// Looks for the split debug info of the program at a path.
-    pub(crate) fn look_for_split_files(&mut self, file: &object::File<'_>, path: &Path, limits: &Limits) {
+    /// Looks at the debug info of the program at a path.
+    pub(crate) fn add_debug_info(&mut self, file: &object::File<'_>, path: &Path, limits: &Limits) {
         if file.kind() == object::ObjectKind::Relocatable || file.section_by_name(".debug_info").is_none() {
             return;
         }
-        match objects::missing_split_units(file, path, limits) {
-            Ok(missing) => self.missing_units = missing,
+        match objects::Lacks::find(file, path, limits) {
+            Ok(lacks) => {
+                self.missing_units = lacks.split_units;
+                self.has_short_names = lacks.mangled_names && self.has_mangled_symbols;
+            }
             Err(error) => self.faults.push(error.to_string()),
         }
     }
@@ -153,6 +159,7 @@ impl ProgramFacts {
             if symbol.is_undefined() {
                 continue;
             }
+            self.has_mangled_symbols |= symbol.kind() == object::SymbolKind::Text && name.starts_with(b"_Z");
             if let Some((_, version)) = RUNTIME_FUNCTIONS.iter().find(|(function, _)| *function == name) {
                 self.runtime = self.runtime.max(Some(*version));
             }
