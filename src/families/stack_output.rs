@@ -197,9 +197,11 @@ impl StackEncoder<'_> {
     /// Encodes a table.
     pub(super) fn table(&self, mut table: StackTable) -> Result<EncodedStacks> {
         let mut losses = Vec::new();
-        if !table.observed.left_out.is_empty() {
-            let left_out = table.observed.left_out.iter().map(|(what, count)| number_of(*count, what));
-            losses.push(format!("dropped {} of pprof profiles", left_out.collect::<Vec<_>>().join(", ")));
+        let is_pprof = self.options.format == StackOutput::Pprof;
+        let left_out = table.observed.left_out.iter().filter(|(what, _)| !is_pprof || *what != pprof::START_LINE);
+        let left_out: Vec<String> = left_out.map(|(what, count)| number_of(*count, what)).collect();
+        if !left_out.is_empty() {
+            losses.push(format!("dropped {} of pprof profiles", left_out.join(", ")));
         }
         if !self.options.reference.is_empty() {
             table = self.add_types(&table, &mut losses)?;

@@ -37,5 +37,6 @@ pub use profile::{StringId, Strings};
 pub use read::is_pprof;
 pub(crate) use read::read_until;
 pub use read::{FORMAT, read};
+pub(crate) use table::START_LINE;
 pub use table::{PprofLosses, ValueChoice, add_to_table, from_table};
 pub use write::write;

@@ -192,7 +192,10 @@ pub fn add_to_table(profile: &Profile, choice: &ValueChoice, table: &mut StackTa
     Ok(warnings)
 }
 
-/// Counts the data of a profile that a table of its stacks does not have.
+/// Data that a table keeps for pprof, but that other formats of stacks do not store.
+pub(crate) const START_LINE: &str = "start line";
+
+/// Counts the data of a profile that a table of its stacks, or text of it, does not have.
 fn leave_out(profile: &Profile, values: usize, observed: &mut ReadStats) {
     let of_functions = |has: fn(&Function) -> bool| profile.functions.iter().filter(|function| has(function)).count();
     let files: HashSet<StringId> =
@@ -206,7 +209,7 @@ fn leave_out(profile: &Profile, values: usize, observed: &mut ReadStats) {
     for (what, count) in [
         ("further value", profile.sample_types.len() - values),
         ("comment", profile.comments.len()),
-        ("start line", of_functions(|function| function.start_line != 0)),
+        (START_LINE, of_functions(|function| function.start_line != 0)),
         ("source file", files.len()),
         ("address", addresses),
         ("mapping", profile.mappings.len()),
@@ -335,6 +338,9 @@ impl Adder<'_> {
                 self.table.intern_symbol(if text.is_empty() { "[unknown]" } else { &text })
             }
         };
+        if let Ok(line @ 1..) = u32::try_from(function.start_line) {
+            self.table.set_start_line(id, line);
+        }
         self.functions.insert(at, id);
         id
     }
