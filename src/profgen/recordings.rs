@@ -59,6 +59,9 @@ pub(super) fn read(
         reader = Reader::new(program, options, recording.features.build_ids, chosen.clone());
         recording = visit(input, limits, &mut |event| reader.add(event))?;
     }
+    if let Some(fault) = reader.fault {
+        return Err(fault.into_error());
+    }
     let Reader { gatherer, chains, mut findings, plain, used_events, has_call_chains, chain, loaded_at, .. } = reader;
     findings.external_leaves = chain.external_leaves;
     findings.invalid_return_addresses = chain.invalid_returns.len() as u64;
@@ -100,9 +103,12 @@ pub(super) fn read(
     })
 }
 
-fn visit(input: &Input, limits: &Limits, each: &mut dyn FnMut(Event<'_>) -> Result<()>) -> Result<Recording> {
+fn visit(input: &Input, limits: &Limits, each: &mut dyn FnMut(Event<'_>)) -> Result<Recording> {
     let open = || input.content(limits);
-    read_recording(&open, limits, &mut |_, event| each(event))
+    read_recording(&open, limits, &mut |_, event| {
+        each(event);
+        Ok(())
+    })
 }
 
 /// The mapped files in which branches start, with the number of these branches; for samples without branch records, the
@@ -122,7 +128,6 @@ pub(super) fn programs_with_samples(input: &Input, limits: &Limits) -> (BTreeMap
             }
             Event::Exit { .. } | Event::Lost(_) => {}
         }
-        Ok(())
     });
     // The recording was read before: what can be read is enough here.
     let is_listed = read.is_ok_and(|recording| !recording.features.build_ids.is_empty());
@@ -149,6 +154,8 @@ struct Reader<'r, 'p> {
     loadings: HashMap<u32, Loading>,
     /// Where the last one has it.
     loaded_at: u64,
+    /// The first mapping that cannot be one of the program. Build ids, which come last, may show that it is another build.
+    fault: Option<MappingFault>,
     gatherer: Gatherer,
     chains: ChainSamples,
     findings: ReadFindings,
@@ -177,6 +184,7 @@ impl<'r, 'p> Reader<'r, 'p> {
             listed,
             loadings: HashMap::new(),
             loaded_at: program.base(),
+            fault: None,
             gatherer: Gatherer::default(),
             chains: ChainSamples::default(),
             findings: ReadFindings::default(),
@@ -196,9 +204,9 @@ impl<'r, 'p> Reader<'r, 'p> {
         listed.iter().any(|file| loading.is_program(&file.path) != is_same_build(&file.id, own))
     }
 
-    fn add(&mut self, event: Event<'_>) -> Result<()> {
+    fn add(&mut self, event: Event<'_>) {
         match event {
-            Event::Mapping(mapping) => self.map(&mapping)?,
+            Event::Mapping(mapping) => self.map(&mapping),
             Event::Command { pid, is_exec: true, .. } => {
                 self.loadings.remove(&pid);
             }
@@ -210,13 +218,12 @@ impl<'r, 'p> Reader<'r, 'p> {
             Event::Sample(sample) => self.sample(&sample),
             _ => {}
         }
-        Ok(())
     }
 
-    fn map(&mut self, mapping: &Mapping) -> Result<()> {
+    fn map(&mut self, mapping: &Mapping) {
         let Mapping { pid, start, offset, path, build_id, is_executable, .. } = mapping;
         if !is_executable || (*pid == KERNEL) != self.options.is_kernel {
-            return Ok(());
+            return;
         }
         let mut loading = match self.loadings.get(pid) {
             Some(loading) => loading.clone(),
@@ -230,16 +237,18 @@ impl<'r, 'p> Reader<'r, 'p> {
         };
         self.findings.other_builds += u64::from(has_name && !is_program);
         if !is_program {
-            return Ok(());
+            return;
         }
         let process = i64::from(*pid as i32);
-        loading.map_program(process, *start, *offset).map_err(MappingFault::into_error)?;
-        if loading.is_mapped {
-            self.findings.is_mapped = true;
-            self.loaded_at = loading.base();
-            self.loadings.insert(*pid, loading);
+        match loading.map_program(process, *start, *offset) {
+            Ok(()) if loading.is_mapped => {
+                self.findings.is_mapped = true;
+                self.loaded_at = loading.base();
+                self.loadings.insert(*pid, loading);
+            }
+            Ok(()) => {}
+            Err(fault) => _ = self.fault.get_or_insert(fault),
         }
-        Ok(())
     }
 
     fn sample(&mut self, sample: &Sample<'_>) {

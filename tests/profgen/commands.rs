@@ -418,12 +418,15 @@ fn a_program_is_known_by_its_build_id() {
         return;
     }
     std::fs::copy(folder.path("app"), folder.path("renamed")).expect("a copy");
-    compile(&folder, "clang-22 -O2 -g -Wl,--build-id", "busy.c", "app");
-    folder.run("profbridge convert monday.data --binary renamed -o renamed.prof --quiet");
-    for command in ["convert monday.data", "merge monday.data", "merge --partial monday.data"] {
-        let (code, message) = folder.failure(&format!("profbridge {command} --binary app -o other.prof"));
-        assert_eq!(code, Some(1), "{message}");
-        assert!(message.contains("app: the samples are of another build of app"), "{message}");
+    // The segments of another build can be elsewhere in its file.
+    for flags in ["-Wl,-z,noseparate-code", "-O2"] {
+        compile(&folder, &format!("clang-22 {flags} -g -Wl,--build-id"), "busy.c", "app");
+        folder.run("profbridge convert monday.data --binary renamed -o renamed.prof --quiet");
+        for command in ["convert monday.data", "merge monday.data", "merge --partial monday.data"] {
+            let (code, message) = folder.failure(&format!("profbridge {command} --binary app -o other.prof"));
+            assert_eq!(code, Some(1), "{message}");
+            assert!(message.contains("app: the samples are of another build of app"), "{message}");
+        }
     }
     if !perf_record(&folder, "-e cpu-clock:u -F 1999", "app", "tuesday.data") {
         return;
