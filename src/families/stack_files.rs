@@ -1,7 +1,7 @@
 //! Sampled stacks from any number of inputs of any kind.
 
 use crate::bridge::stacks::{IprofHits, add_reference, stacks_from_iprof};
-use crate::call_chains::{Frame, Function, SampleSource, Selection, StackTable, Unit};
+use crate::call_chains::{Frame, Function, Sample, SampleSource, Selection, StackTable, Unit};
 use crate::cancel::Cancel;
 use crate::driver::{
     self, Facts, FactsRequest, FailedMerge, FailureMode, InputOutcome, InputReport, InputTurn, Merge, MergeJob, Merged,
@@ -42,20 +42,25 @@ pub struct StackOptions {
     pub value: ValueChoice,
     /// How to draw memory profiles.
     pub memory: MemoryOptions,
-    /// The event types that are used; empty for the main one. They select nothing here, but inputs without them are reported.
-    pub events: Vec<SampleSource>,
+    /// The samples that are used. Nothing is left out here, but inputs without such samples are reported. Without event
+    /// types, all count.
+    pub selection: Selection,
     /// Bounds on hostile input.
     pub limits: Limits,
 }
 
 impl StackOptions {
-    fn uses(&self, source: SampleSource) -> bool {
-        self.events.is_empty() || self.events.contains(&source)
+    /// Returns the samples of a table that are used.
+    fn used(&self, table: &StackTable) -> Vec<Sample> {
+        let mut selection = self.selection.clone();
+        if selection.sources.is_empty() {
+            selection.sources = SampleSource::ALL.to_vec();
+        }
+        table.samples().filter(table.chooser(&selection)).collect()
     }
 
-    /// Returns the hits of the event types that are used.
     fn used_hits(&self, table: &StackTable) -> u128 {
-        table.hits_by_source().into_iter().filter(|(source, _)| self.uses(*source)).map(|(_, hits)| hits).sum()
+        self.used(table).iter().map(|sample| u128::from(sample.hits)).sum()
     }
 }
 
@@ -72,12 +77,13 @@ pub fn holds_stacks(format: Format) -> bool {
 pub fn read_stacks(inputs: &[Input], options: &StackOptions) -> Result<(StackTable, Vec<Warning>)> {
     let mut table = StackTable::new();
     let mut warnings = Vec::new();
+    let selects = inputs.len() > 1 && options.selection != Selection::default();
     for input in inputs {
-        let used_before = options.used_hits(&table);
+        let used_before = if selects { options.used_hits(&table) } else { 0 };
         let read = add_file(input, options, &mut table).map_err(|error| error.in_file(&input.path))?;
         warnings.extend(read.into_iter().map(|warning| warning.in_file(&input.path)));
-        if inputs.len() > 1 && options.used_hits(&table) == used_before && !options.events.is_empty() {
-            warnings.push(Warning::of_loss("the file has no samples of the chosen event types").in_file(&input.path));
+        if selects && options.used_hits(&table) == used_before {
+            warnings.push(Warning::of_loss("the file has none of the selected samples").in_file(&input.path));
         }
     }
     check_units(&table)?;
@@ -483,10 +489,13 @@ impl Merge for PprofMerge<'_> {
             other => return Err(no_stacks(other)),
         }
         let (profile, warnings) = pprof::read_until(&data, limits, &input.token())?;
+        let of_thread = self.0.read.selection.thread.as_deref().map(|name| profile.samples_of_thread(name).len());
+        report.records = of_thread.unwrap_or(profile.samples.len()) as u64;
         let (merger, names) = turn.wait()?;
         merger.add(&profile, input.weight.get())?;
-        names.add(&profile);
-        report.records = profile.samples.len() as u64;
+        if report.records > 0 {
+            names.add(&profile);
+        }
         report.warnings = in_file(warnings, input);
         Ok(())
     }
@@ -581,7 +590,7 @@ impl Merge for TableMerge<'_> {
         let (sum, functions) = turn.wait()?;
         let salvages = self.0.salvage && self.0.failure_mode != FailureMode::Any;
         if read.is_ok() || salvages {
-            report.records = table.samples().filter(|sample| self.0.read.uses(sample.key.source)).count() as u64;
+            report.records = self.0.read.used(&table).len() as u64;
             functions.extend(Some(table.functions().len()).filter(|len| *len > 0 && report.records > 0));
             sum.absorb_times(&table, input.weight.get());
         }

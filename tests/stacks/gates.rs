@@ -185,5 +185,15 @@ fn inputs_without_the_chosen_events_are_not_used() {
         others.split_once("dropped ").is_some_and(|(_, rest)| rest.starts_with(|first: char| first.is_ascii_digit()))
     );
     let messages = folder.ok("flamegraph w.jfr it.collapsed --events lock -o out.svg");
-    assert!(messages.contains("it.collapsed: the file has no samples of the chosen event types"), "{messages}");
+    assert!(messages.contains("it.collapsed: the file has none of the selected samples"), "{messages}");
+    // The same with a thread, also if all files are in pprof.
+    folder.ok("convert s.jfr -o s.pprof");
+    folder.ok("convert s.jfr --drop-labels -o it.pprof");
+    for inputs in ["s.jfr it.collapsed", "s.pprof it.pprof"] {
+        let merge = format!("merge {inputs} --thread text -o out.pprof");
+        let messages = folder.ok(&merge);
+        assert!(messages.contains("the file has no samples to use; skipped"), "{messages}");
+        assert!(messages.contains("from 1 of 2 inputs") && !messages.contains("in common"), "{messages}");
+        folder.fails(3, &format!("{merge} --min-inputs 2"));
+    }
 }

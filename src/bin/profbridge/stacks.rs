@@ -141,8 +141,8 @@ impl StackArgs {
         let mut options = StackOptions::default();
         options.limits = crate::limits::chosen();
         options.text.dialect = self.stacks;
-        options.events = self.sources();
-        options.recording.events.clone_from(&options.events);
+        options.selection = self.selection();
+        options.recording.events = self.sources();
         options.recording.events.retain(|source| *source != SampleSource::Unknown);
         options.recording.weight = self.weight.unwrap_or_default();
         (options.recording.from, options.recording.to) = self.time.unwrap_or_default();
