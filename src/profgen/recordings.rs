@@ -115,19 +115,17 @@ fn visit(input: &Input, limits: &Limits, each: &mut dyn FnMut(Event<'_>)) -> Res
 /// files in which the samples are. Returns also whether the recording has build ids.
 pub(super) fn programs_with_samples(input: &Input, limits: &Limits) -> (BTreeMap<Vec<u8>, u64>, bool) {
     let (mut processes, mut files) = (Processes::default(), BTreeMap::<u32, u64>::new());
-    let read = visit(input, limits, &mut |event| {
-        match event {
-            Event::Mapping(mapping) => processes.map(&mapping),
-            Event::Command { pid, tid, name, is_exec } => processes.name(pid, tid, name, is_exec),
-            Event::Fork { pid, tid, parent, parent_tid } => processes.fork(pid, tid, parent, parent_tid),
-            Event::Sample(sample) => {
-                let ip = sample.ip.filter(|_| sample.branches.is_empty());
-                let addresses = sample.branches.iter().map(|branch| branch.from).chain(ip);
-                let places = addresses.filter_map(|address| processes.find(sample.pid, sample.mode, address));
-                places.for_each(|place| *files.entry(place.file).or_default() += 1);
-            }
-            Event::Exit { .. } | Event::Lost(_) => {}
+    let read = visit(input, limits, &mut |event| match event {
+        Event::Mapping(mapping) => processes.map(&mapping),
+        Event::Command { pid, tid, name, is_exec } => processes.name(pid, tid, name, is_exec),
+        Event::Fork { pid, tid, parent, parent_tid } => processes.fork(pid, tid, parent, parent_tid),
+        Event::Sample(sample) => {
+            let ip = sample.ip.filter(|_| sample.branches.is_empty());
+            let addresses = sample.branches.iter().map(|branch| branch.from).chain(ip);
+            let places = addresses.filter_map(|address| processes.find(sample.pid, sample.mode, address));
+            places.for_each(|place| *files.entry(place.file).or_default() += 1);
         }
+        Event::Exit { .. } | Event::Lost(_) => {}
     });
     // The recording was read before: what can be read is enough here.
     let is_listed = read.is_ok_and(|recording| !recording.features.build_ids.is_empty());

@@ -47,7 +47,7 @@ pub(crate) struct PictureArgs {
     /// Draw each thread separately
     #[arg(long)]
     per_thread: bool,
-    /// Keep the mangled names of C++ and Rust functions
+    /// Keep the mangled names of C++ and Rust functions; recordings of perf never have them
     #[arg(long)]
     no_demangle: bool,
     #[command(flatten)]

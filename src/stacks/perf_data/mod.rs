@@ -50,6 +50,7 @@ pub(crate) fn read_perf_data(
     let recording = read_recording(open, limits, &mut |_, event| collected.add(event, limits))
         .map_err(|error| error.in_format(FORMAT))?;
     let choice = EventChoice::new(event, &recording)?;
+    collected.keep(|sample| choice.takes(sample));
     let mut warnings = warnings_of(&recording, &choice);
     let (stacks, missing) = symbols::resolve(&collected, &recording, options, limits, table)?;
     warnings.extend(missing);
@@ -59,7 +60,7 @@ pub(crate) fn read_perf_data(
     }
     let mut without_stack = 0u64;
     for sample in collected.samples() {
-        let Some(hits) = choice.hits(sample) else { continue };
+        let hits = if choice.by_period { sample.period } else { sample.count };
         let Some(stack) = sample.stack.and_then(|stack| stacks.get(stack as usize).copied()) else {
             without_stack += sample.count;
             continue;
@@ -105,9 +106,8 @@ impl EventChoice {
         Ok(Self { events, by_period, unit })
     }
 
-    fn hits(&self, sample: &samples::Counted) -> Option<u64> {
-        let is_chosen = self.events.is_empty() || self.events.contains(&(sample.event as usize));
-        is_chosen.then_some(if self.by_period { sample.period } else { sample.count })
+    fn takes(&self, sample: &samples::Counted) -> bool {
+        self.events.is_empty() || self.events.contains(&(sample.event as usize))
     }
 }
 

@@ -144,6 +144,12 @@ impl Collected {
         &self.nodes
     }
 
+    /// Drops the other samples, after the last event.
+    pub(super) fn keep(&mut self, is_kept: impl Fn(&Counted) -> bool) {
+        self.by_key.clear();
+        self.samples.retain(is_kept);
+    }
+
     /// All samples, in order of first appearance.
     pub(super) fn samples(&self) -> &[Counted] {
         &self.samples

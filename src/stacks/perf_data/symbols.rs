@@ -74,7 +74,7 @@ pub(super) fn resolve(
         let message = format!("{}: the recording has no samples of this program{by_name}", path.display());
         warnings.push(Warning::new(message));
     }
-    warnings.extend(missing_warnings(collected, recording, &missing));
+    warnings.extend(missing_warnings(collected, &missing));
     Ok((stacks, warnings))
 }
 
@@ -358,7 +358,7 @@ impl Missing {
 }
 
 /// Names what is missing once, with the number of samples.
-fn missing_warnings(collected: &Collected, recording: &Recording, missing: &[Missing]) -> Vec<Warning> {
+fn missing_warnings(collected: &Collected, missing: &[Missing]) -> Vec<Warning> {
     if missing.is_empty() {
         return Vec::new();
     }
@@ -381,12 +381,12 @@ fn missing_warnings(collected: &Collected, recording: &Recording, missing: &[Mis
             next = node.parent;
         }
     }
-    let is_named = |(of, count): &(&Missing, u64)| !of.is_read || *count >= all.div_ceil(LEAST_SHARE);
+    let is_named = |(of, count): &(&Missing, u64)| *count > 0 && (!of.is_read || *count >= all.div_ceil(LEAST_SHARE));
     let mut sorted: Vec<(&Missing, u64)> = missing.iter().zip(counts).filter(is_named).collect();
     sorted.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     let describe = |(of, count): &(&Missing, u64)| {
         let file = collected.processes.files().get(of.file as usize);
-        let path = file.map(|file| display_path(file, recording)).unwrap_or_default();
+        let path = file.map(display_path).unwrap_or_default();
         let samples = number_of(*count, "sample");
         Warning::new(format!("{path}: the functions of {samples} are unknown: {}", of.reason))
     };
@@ -397,7 +397,7 @@ fn missing_warnings(collected: &Collected, recording: &Recording, missing: &[Mis
     warnings
 }
 
-fn display_path(file: &MappedFile, _: &Recording) -> String {
+fn display_path(file: &MappedFile) -> String {
     let path = String::from_utf8_lossy(&file.path).into_owned();
     match file.memory_of {
         Some(_) if file.is_kernel() => "[kernel.kallsyms]".to_string(),

@@ -45,6 +45,21 @@ fn missing_programs_are_named_once_with_their_samples() {
 }
 
 #[test]
+fn only_samples_of_the_chosen_event_count_as_unknown() {
+    let events = vec![EventSpec::new("cycles", PLAIN, 1), EventSpec::new("faults", PLAIN, 2)];
+    let mut writer = Writer::new(Endian::Little, events);
+    writer.command(7, 1, "prog", true);
+    writer.map(7, 2, (0x1000, 0x1000, 0), "/nowhere/prog");
+    writer.map(7, 2, (0x8000, 0x1000, 0), "/nowhere/lib.so");
+    for (event, ip) in [(0, 0x1010), (0, 0x8010), (1, 0x1010), (1, 0x1010)] {
+        writer.sample(event, &sample(7, ip, &[]));
+    }
+    let (_, warnings) = read(&writer.file(), &PerfOptions::default(), Some("faults")).unwrap();
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    assert!(warnings[0].starts_with("/nowhere/prog: the functions of 2 samples are unknown: "), "{warnings:?}");
+}
+
+#[test]
 fn generated_code_and_kernel_have_lists_of_symbols() {
     let root = tempfile::tempdir().unwrap();
     std::fs::create_dir_all(root.path().join("tmp")).unwrap();
