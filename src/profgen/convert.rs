@@ -277,6 +277,10 @@ pub fn convert(
         return Err(of_program(error));
     }
     let mut made = make(&program, &samples, options, contexts, limits).map_err(of_program)?;
+    // Callers of other programs have no samples of their own.
+    if samples.counters.is_plain() && samples.findings.plain.used == 0 && made.profile.functions.is_empty() {
+        return Err(of_program(without_samples(inputs, &program, limits)));
+    }
     warnings.extend(made.warnings.into_iter().map(|warning| warning.in_file(&files.program)));
     (made.warnings, made.other_programs) = (warnings, other_programs);
     Ok(made)

@@ -9,6 +9,7 @@ use crate::bytes::{Endian, PointerWidth};
 use crate::compat::Compat;
 use crate::error::{Error, Result};
 use crate::model::{BinaryId, ProfileKind};
+use crate::threads;
 use byteorder::{BigEndian, ByteOrder, LittleEndian};
 use std::ops::Range;
 use std::sync::Arc;
@@ -492,15 +493,17 @@ impl<'data> RawProfile<'data> {
 }
 
 /// Converts the counters of the first profile of a file to the byte order of this machine, so that they can stay in the
-/// file. Returns true if they were converted.
-pub(crate) fn make_counters_native(file: &mut [u8], compat: Compat) -> bool {
+/// file. Returns true if they were converted. `threads` divide the work.
+pub(crate) fn make_counters_native(file: &mut [u8], compat: Compat, threads: usize) -> bool {
     let Ok(profile) = RawProfile::read(file, 0, compat) else { return false };
     if profile.counter_endian == Endian::NATIVE || profile.header.counter_size() == 1 {
         return false;
     }
     let counters = profile.section_range(Section::Counters);
     let Some(counters) = file.get_mut(counters) else { return false };
-    counters.as_chunks_mut::<8>().0.iter_mut().for_each(|word| word.reverse());
+    let words = counters.as_chunks_mut::<8>().0;
+    let size = words.len().div_ceil(threads.max(1)).max(1);
+    threads::share(words.chunks_mut(size), |part| part.iter_mut().for_each(|word| word.reverse()));
     true
 }
 

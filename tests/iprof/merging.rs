@@ -258,3 +258,21 @@ fn inputs_with_records_of_llvm_are_merged_from_pipes_as_from_files() {
     let scaled = stderr_of(&run(folder, &["merge", "--normalize", "a.iprof", "l.iprof", "-o", "z.iprof"]), 2);
     assert!(scaled.contains("l.iprof") && scaled.contains("integer weights"), "{scaled}");
 }
+
+/// The average of equal runs is one run: each count is rounded once.
+#[test]
+fn a_scale_applies_to_the_sum_of_the_inputs() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let folder = folder.path();
+    std::fs::copy(path("fibonacci.iprof"), folder.join("run.iprof")).expect("copied");
+    succeed(folder, &["merge", "run.iprof", "-o", "one.iprof"]);
+    let runs = ["run.iprof"; 10];
+    succeed(folder, &[&["merge"], &runs[..], &["--scale", "1/10", "-o", "average.iprof"]].concat());
+    succeed(folder, &["merge", "--scale", "1/10", "--weighted-input", "10,run.iprof", "-o", "weighted.iprof"]);
+    let duplicates = ["merge", "--allow-duplicates", "--partial", "-o", "runs.part"];
+    succeed(folder, &[&duplicates[..], &runs[..]].concat());
+    succeed(folder, &["merge", "--scale", "1/10", "--allow-duplicates", "runs.part", "-o", "part.iprof"]);
+    for name in ["average.iprof", "weighted.iprof", "part.iprof"] {
+        assert!(read(folder, name) == read(folder, "one.iprof"), "{name}");
+    }
+}

@@ -152,6 +152,22 @@ fn call_chains_that_end_beyond_code_without_debug_info_are_not_cut() {
     assert_eq!((&plain["calls"], &plain["cut_chains"]), (&90.into(), &1.into()), "{document}");
 }
 
+/// The program is only in call chains.
+#[test]
+fn a_program_that_only_calls_others_has_no_samples() {
+    let Some(folder) = available("callers", &["clang-22", "objdump", "readelf"]).then(Folder::new) else { return };
+    compile(&folder, &format!("{CLANG} -no-pie"), "busy.c", "busy");
+    let caller = after(&instructions(&folder, "busy", "main"), "@plt>");
+    let chain = vec![IN_USER, 0x7000_0000, caller];
+    folder.write("perf.data", plain_recording(&folder, "busy", &vec![(0x7000_0000, chain); 30]));
+    for output in ["app.prof", "profiles/"] {
+        let (code, message) = folder.failure(&format!("profbridge convert perf.data --binary busy -o {output}"));
+        assert_eq!(code, Some(1), "{message}");
+        assert!(message.contains("busy: no sample is in busy"), "{message}");
+        assert!(!folder.path(output).exists(), "{output}");
+    }
+}
+
 /// A function that jumps to another one in place of a call has no frame.
 #[test]
 fn tail_calls_count_as_calls() {

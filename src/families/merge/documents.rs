@@ -32,7 +32,7 @@ use std::sync::{Mutex, PoisonError};
 pub struct IprofMergeOptions {
     /// How inputs are read. Its threads and its token to cancel also apply to the merge.
     pub read: iprof::ReadOptions,
-    /// The factor for all counts, in addition to the weights of inputs. Default: 1.
+    /// The factor for all counts of the result, so that counts of several inputs are rounded once. Default: 1.
     pub scale: Weight,
     /// Scale every input to equal totals of each section first.
     pub normalize: bool,
@@ -78,16 +78,12 @@ impl IprofMergeOptions {
     ///
     /// # Errors
     ///
-    /// Usage if the factor of an input is too large; cancelled.
+    /// Cancelled.
     pub(super) fn weights(&self, inputs: &[Input]) -> Result<Vec<SectionWeights>> {
-        let weight = |input: &Input| {
-            let own = Weight::ratio(input.weight.get(), 1).unwrap_or_default();
-            let weight = self.scale.times(own);
-            weight.ok_or_else(|| Error::usage("the weight times the scale is too large").in_file(&input.path))
-        };
-        let weights = inputs.iter().map(weight).collect::<Result<Vec<Weight>>>()?;
+        let weight = |input: &Input| Weight::ratio(input.weight.get(), 1).unwrap_or_default();
+        let weights = inputs.iter().map(weight);
         if !self.normalize {
-            return Ok(weights.into_iter().map(SectionWeights::uniform).collect());
+            return Ok(weights.map(SectionWeights::uniform).collect());
         }
         let mut read = self.read_whole();
         read.accept_errors |= self.continues_after_error();

@@ -129,7 +129,8 @@ impl<'m, 't, 'l> InputMerge<'m, 't, 'l> {
         }
         self.keep = self.keep_of_length(file.len() as u64);
         if matches!(self.keep, Keep::Narrow) && matches!(input::detect(&file), input::Format::Raw { .. }) {
-            self.has_native_counters = file.get_mut().is_some_and(|file| make_counters_native(file, read.compat));
+            self.has_native_counters =
+                file.get_mut().is_some_and(|file| make_counters_native(file, read.compat, threads));
             self.keep = Keep::File(file.clone());
         }
         Ok(Content::Shared(file))

@@ -29,15 +29,6 @@ impl Weight {
         Self::ratio(digits(numerator)?, digits(denominator)?)
     }
 
-    /// Returns the product of two weights. `None` if its numerator or denominator exceeds 64 bits.
-    pub fn times(self, other: Self) -> Option<Self> {
-        let numerator = u128::from(self.numerator) * u128::from(other.numerator);
-        let denominator = u128::from(self.denominator) * u128::from(other.denominator);
-        let divisor = greatest_common_divisor(numerator, denominator);
-        let narrow = |value: u128| u64::try_from(value / divisor).ok();
-        Self::ratio(narrow(numerator)?, narrow(denominator)?)
-    }
-
     /// Returns this weight times `more / total`, which scales inputs to equal totals. Very large totals are rounded to
     /// 64 bits. Returns the weight unchanged if either is 0.
     #[must_use]
@@ -130,9 +121,5 @@ mod tests {
         let huge = Weight::ONE.scaled_to(1 << 100, 1 << 101);
         assert_eq!(huge.apply(5), (10, false));
         assert_eq!(Weight::ONE.scaled_to(0, 5), Weight::ONE);
-        let two_thirds = Weight::parse("4").unwrap().times(Weight::parse("1/6").unwrap());
-        assert_eq!(two_thirds, Weight::ratio(2, 3));
-        let most = Weight::ratio(u64::MAX, 1).unwrap();
-        assert_eq!(most.times(most), None);
     }
 }
