@@ -465,7 +465,11 @@ impl<S: Sink> Reader<'_, S> {
             Err(StopReason::Syntax(offset, expected)) => {
                 let message = format!("expected {expected}; {}", self.recovered());
                 self.report(Code::BadJson, "$", offset, "$", message);
-                self.reading.unreadable |= !self.options.salvage;
+                if self.options.salvage {
+                    self.reading.findings.repaired(Code::BadJson, "dropped", "text after the error", 1);
+                } else {
+                    self.reading.unreadable = true;
+                }
             }
             Err(StopReason::Encoding(offset)) => {
                 self.report(Code::BadEncoding, "$", offset, "$", "the text is not UTF-8");
