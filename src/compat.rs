@@ -77,6 +77,11 @@ impl Compat {
         self.is_llvm()
     }
 
+    /// Returns true if there is a warning about each function that has no address in debug info, such as an inlined one.
+    pub(crate) fn warns_of_functions_without_address(self) -> bool {
+        self.is_llvm()
+    }
+
     /// Returns true if `order` knows the names of local functions of LLVM up to 17, `file:function`, too.
     pub(crate) fn splits_names_at_colons(self) -> bool {
         !self.is_llvm()

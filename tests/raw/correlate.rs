@@ -267,6 +267,37 @@ fn as_llvm_profdata_every_word_is_the_same() {
     }
 }
 
+/// Functions that were inlined everywhere and have no code of their own.
+const INLINED: &str = "
+#define INLINED __attribute__((always_inline)) static inline
+INLINED int twice(int x) { int sum = 0; for (int i = 0; i < x; i++) sum += i * x; return sum; }
+INLINED int thrice(int x) { int sum = 0; for (int i = 1; i < x; i++) sum -= i * x; return sum; }
+int main(int count, char **names) { return twice(count) + thrice(count) > 1000; }
+";
+
+#[test]
+#[cfg(unix)]
+fn as_llvm_profdata_inlined_functions_have_a_warning() {
+    if !available("inlined functions", &["clang-22", "llvm-profdata-22"]) {
+        return;
+    }
+    let workspace = Workspace::with(&[]);
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_profbridge"), workspace.path("llvm-profdata-22")).unwrap();
+    std::fs::write(workspace.path("inlined.c"), INLINED).unwrap();
+    workspace.run(
+        "clang-22 -g -O2 -fprofile-generate -mllvm -disable-vp -mllvm -profile-correlate=debug-info inlined.c -o inlined",
+    );
+    workspace.train("./inlined", "inlined.profraw");
+    for most in ["", "=0", "=1"].map(|most| most.replace('=', "--max-debug-info-correlation-warnings=")) {
+        assert_same_as_llvm(&workspace, &format!("merge --text --debug-info=inlined inlined.profraw {most}"));
+    }
+    assert_same_as_llvm(&workspace, "show --debug-info=inlined");
+    // Nothing is wrong with such functions.
+    let mut images = Images::new(CorrelationKind::DebugInfo, Compat::Profbridge, Limits::default());
+    images.add(&workspace.path("inlined")).unwrap();
+    assert!(images.warnings().is_empty(), "{:?}", images.warnings());
+}
+
 /// A Windows program whose counters start 8 bytes after the start of their section, after the marker of the runtime.
 const WINDOWS_PROGRAM: &str = "
 int __llvm_profile_runtime;

@@ -5,6 +5,7 @@
 
 use super::program::{Program, ProgramFunction, ProgramSource};
 use super::samples::{Places, SampledFunction, SampledProgram};
+use crate::compat::Compat;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use crate::model::{ProfileKind, Release, SymbolTable};
@@ -95,7 +96,7 @@ fn without_timestamps(mut functions: Vec<ProgramFunction>, kind: Option<ProfileK
 
 /// Returns the functions of the debug info, if it has probes.
 fn probes(path: &Path, bytes: &[u8], version_word: Option<u64>, limits: &Limits) -> Option<Program> {
-    let image = Image::read(path, bytes, CorrelationKind::DebugInfo, limits).ok()?;
+    let image = Image::read(path, bytes, CorrelationKind::DebugInfo, Compat::Profbridge, limits).ok()?;
     let mut names = SymbolTable::new();
     let functions = image.probes().iter().map(|probe| ProgramFunction {
         name_ref: names.insert(&probe.function_name),

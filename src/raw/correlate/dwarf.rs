@@ -7,6 +7,7 @@
 //! an MC/DC bitmap has a second one, `__profbm_…`, with the profile name and the
 //! number of bits (LLVM 23 on).
 
+use crate::compat::Compat;
 use crate::error::{Result, Warning};
 use crate::limits::Limits;
 use crate::objects::{Entry, Slice, SplitDebugInfo, attribute, damaged, load_sections, text};
@@ -52,11 +53,13 @@ pub(super) fn read_probes(
     file: &object::File<'_>,
     path: &Path,
     counters: Range<u64>,
+    compat: Compat,
     limits: &Limits,
 ) -> Result<Found> {
     let (sections, endian) = load_sections(file, limits)?;
     let dwarf = sections.borrow(|bytes| EndianSlice::new(bytes, endian));
-    let mut walk = Walk { counters, bitmaps: Vec::new(), found: Found { probes: Vec::new(), warnings: Vec::new() } };
+    let found = Found { probes: Vec::new(), warnings: Vec::new() };
+    let mut walk = Walk { counters, compat, bitmaps: Vec::new(), found };
     let split = SplitDebugInfo::of(path, limits)?;
     let mut units = dwarf.units();
     while let Some(header) = units.next().map_err(damaged)? {
@@ -73,6 +76,7 @@ pub(super) fn read_probes(
 }
 
 struct Walk {
+    compat: Compat,
     counters: Range<u64>,
     /// Profile name, address and bytes of the bitmaps of the function whose
     /// children are being read.
@@ -189,6 +193,10 @@ impl Walk {
             );
             self.found.warnings.push(Warning::new(message));
             return;
+        }
+        if function.address.is_none() && self.compat.warns_of_functions_without_address() {
+            let message = format!("Could not find address of function {}", name.escape_ascii());
+            self.found.warnings.push(Warning::new(message));
         }
         self.found.probes.push(Probe {
             function_name: name,

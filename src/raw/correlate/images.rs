@@ -67,7 +67,7 @@ impl Images {
     fn read(&self, path: &Path) -> Result<Image> {
         let path = file_in_bundle(path);
         let bytes = std::fs::read(&path).map_err(|source| Error::io("cannot open", source).in_file(&path))?;
-        Image::read(&path, &bytes, self.kind, &self.limits)
+        Image::read(&path, &bytes, self.kind, self.compat, &self.limits)
     }
 
     fn choose(&self, ids: &[BinaryId]) -> Result<Arc<Image>> {
@@ -183,11 +183,17 @@ impl Image {
     ///
     /// Not an object, or unable to correlate when it lacks what the kind of
     /// correlation needs; both with `path`.
-    pub fn read(path: &Path, bytes: &[u8], kind: CorrelationKind, limits: &Limits) -> Result<Self> {
-        Self::read_sections(path, bytes, kind, limits).map_err(|error| error.in_file(path))
+    pub fn read(path: &Path, bytes: &[u8], kind: CorrelationKind, compat: Compat, limits: &Limits) -> Result<Self> {
+        Self::read_sections(path, bytes, kind, compat, limits).map_err(|error| error.in_file(path))
     }
 
-    fn read_sections(path: &Path, bytes: &[u8], kind: CorrelationKind, limits: &Limits) -> Result<Self> {
+    fn read_sections(
+        path: &Path,
+        bytes: &[u8],
+        kind: CorrelationKind,
+        compat: Compat,
+        limits: &Limits,
+    ) -> Result<Self> {
         let file = objects::parse(bytes)?;
         let is_coff = matches!(file.format(), BinaryFormat::Coff | BinaryFormat::Pe);
         let section = |name: &SectionName| file.section_by_name(if is_coff { name.1 } else { name.0 });
@@ -218,7 +224,7 @@ impl Image {
                 Content::Sections { data: contents(&data, limits)?, names: contents(&names, limits)? }
             }
             CorrelationKind::DebugInfo => {
-                let found = dwarf::read_probes(&file, path, counters.clone(), limits)?;
+                let found = dwarf::read_probes(&file, path, counters.clone(), compat, limits)?;
                 warnings = found.warnings;
                 Content::Probes(found.probes)
             }
