@@ -172,7 +172,7 @@ impl fmt::Display for Hint {
             Self::AllowLosses => "allow losses to write it anyway and list the losses",
             Self::AllowLeavingOut => "allow losses to drop and list these",
             Self::AllowUnused => "allow losses to write it with a warning",
-            Self::WholeWeights => "do not scale or normalize it, or drop the records with a canonical conversion",
+            Self::WholeWeights => "multiply inputs by whole numbers instead: give them weights",
             Self::ProfileComesFirst => "pass the profile first and the new build second",
             Self::UniteHashes => {
                 "for optimization, use the hashes of the target to merge them; for coverage, keep them unchanged"

@@ -40,6 +40,8 @@ pub struct MergeOptions {
     pub limits: Limits,
     /// The kind of the inputs that were merged elsewhere. Default: no inputs.
     pub(crate) shared_kind: SharedKind,
+    /// See [`MergeRules::weighs_new_values`].
+    pub(crate) weighs_new_values: bool,
 }
 
 impl Default for MergeOptions {
@@ -52,6 +54,7 @@ impl Default for MergeOptions {
             compat: Compat::default(),
             limits: Limits::default(),
             shared_kind: SharedKind::default(),
+            weighs_new_values: false,
         }
     }
 }
@@ -99,13 +102,14 @@ impl Merger {
     /// Creates a merger without inputs.
     pub fn new(options: MergeOptions) -> Self {
         let mut rules = MergeRules::of(options.release);
+        rules.weighs_new_values = options.weighs_new_values;
         if !options.compat.is_llvm() {
             rules.kinds = KindRule::OneKind;
         }
         let shared_kind = options.shared_kind.clone();
         Self {
             reservoir: Reservoir::new(rules.traces, options.trace_reservoir_size, options.max_trace_length),
-            sites: SiteMerger::new(rules.stable_value_sort),
+            sites: SiteMerger::new(&rules),
             rules,
             memory: memprof::Merger::for_mode(options.compat, options.release),
             warnings: Vec::new(),

@@ -159,7 +159,7 @@ impl Merger {
 
     /// Returns a merger for sites that were taken out.
     pub(crate) fn site_merger(&self) -> SiteMerger {
-        SiteMerger::new(self.rules.stable_value_sort)
+        SiteMerger::new(&self.rules)
     }
 }
 

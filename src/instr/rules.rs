@@ -48,6 +48,8 @@ pub struct MergeRules {
     /// Whether values are sorted by a stable sort (up to release 18) or by the introsort of libstdc++ (since release
     /// 19). The difference is visible only at a site with more than 16 values of which some are equal.
     pub stable_value_sort: bool,
+    /// Whether the weight of an input applies to values that are new to a site, too. It does not in LLVM.
+    pub(crate) weighs_new_values: bool,
     /// The rule for combining kinds.
     pub kinds: KindRule,
     /// Whether the merges of several threads are combined by the same rule (release 16 and later), or with the kind of
@@ -71,6 +73,7 @@ impl MergeRules {
             max_count: if pseudo_counts { LARGEST_COUNT } else { u64::MAX },
             pseudo_counts,
             stable_value_sort: major < 19,
+            weighs_new_values: false,
             kinds: if major >= 14 { KindRule::MarkedLevelsMustMatch } else { KindRule::LevelsMustMatch },
             joins_kinds: major >= 16,
             traces: match major {

@@ -5,7 +5,8 @@
 //! by count can be derived from it.
 
 use crate::error::Result;
-use crate::instr::rules::SoftError;
+use crate::instr::add_counters::scale_values;
+use crate::instr::rules::{MergeRules, SoftError};
 use crate::instr::sort;
 use crate::instr::sort::{PLACES, arrange};
 use crate::memory::{self, HOLD_RECORDS};
@@ -78,6 +79,8 @@ impl TakenSites {
 pub(crate) struct SiteMerger {
     /// See [`MergeRules::stable_value_sort`](crate::instr::MergeRules).
     stable_sort: bool,
+    /// See [`MergeRules::weighs_new_values`](crate::instr::MergeRules).
+    weighs_new: bool,
     incoming: Vec<ValueCount>,
     union: Vec<ValueCount>,
     counts: Vec<u64>,
@@ -86,9 +89,16 @@ pub(crate) struct SiteMerger {
 }
 
 impl SiteMerger {
-    pub(super) fn new(stable_sort: bool) -> Self {
-        let (incoming, union, counts) = (Vec::new(), Vec::new(), Vec::new());
-        Self { stable_sort, incoming, union, counts, merged: ValueSites::new(), is_out_of_memory: false }
+    pub(super) fn new(rules: &MergeRules) -> Self {
+        Self {
+            stable_sort: rules.stable_value_sort,
+            weighs_new: rules.weighs_new_values,
+            incoming: Vec::new(),
+            union: Vec::new(),
+            counts: Vec::new(),
+            merged: ValueSites::new(),
+            is_out_of_memory: false,
+        }
     }
 
     /// Returns true if sites were not merged because they did not fit in memory.
@@ -118,7 +128,14 @@ impl SiteMerger {
         if source.values_len() == 0 && *order == SiteOrder::ByValue {
             return false;
         }
-        let united = self.unite_sites(target, *order, source, weight);
+        let united = match weight {
+            2.. if self.weighs_new => {
+                let mut weighted = source.clone();
+                let saturated = scale_values(weighted.values_mut(), weight);
+                self.unite_sites(target, *order, &weighted, 1).map(|united| united | saturated)
+            }
+            _ => self.unite_sites(target, *order, source, weight),
+        };
         *order = SiteOrder::ByValue;
         // Copied instead of swapped: otherwise the memory of large sites would move from record to record.
         if united.is_ok() {

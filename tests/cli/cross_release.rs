@@ -337,3 +337,36 @@ fn records_with_other_numbers_of_counters_are_not_compared() {
     let text = String::from_utf8_lossy(&overlap.stdout).into_owned();
     assert!(text.contains("# of functions mismatch: 1") && text.contains("Edge profile overlap: 0.000%"), "{text}");
 }
+
+/// A text profile of `main`, which calls a local function through a pointer, and of that function.
+fn calls(local: &str) -> String {
+    let values = format!("1\n0\n1\n2\n{local}:50\nglobal:25\n");
+    format!(":ir\nmain\n1\n1\n100\n{values}\n{local}\n2\n1\n50\n\nglobal\n3\n1\n25\n\n")
+}
+
+#[test]
+fn weights_apply_to_call_targets_that_have_two_names() {
+    let folder = folder(&[("old.proftext", calls("a.c:local")), ("new.proftext", calls("a.c;local"))]);
+    let merge = |inputs: &[&str], output: &str| {
+        assert_done(&folder.run(&[&["merge", "-q", "--force", "-o", output], inputs].concat()));
+        let text = std::fs::read_to_string(folder.path(output)).expect("the output is there");
+        let is_target = |line: &&str| line.starts_with("a.c;local:") || line.starts_with("global:");
+        text.lines().filter(is_target).map(str::to_string).collect::<Vec<_>>()
+    };
+    let (text, weighted) = (["--text", "--for", "llvm-22"], ["a.c;local:550", "global:275"]);
+    for (heavy, light) in [("old.proftext", "new.proftext"), ("new.proftext", "old.proftext")] {
+        let heavy = format!("--weighted-input=10,{heavy}");
+        assert_eq!(merge(&[&text[..], &[&heavy, light]].concat(), "x.proftext"), weighted);
+        for (part, input) in [("1.part", &*heavy), ("2.part", light)] {
+            assert_done(&folder.run(&["merge", "-q", "--force", "--partial", input, "-o", part]));
+        }
+        for parts in [["1.part", "2.part"], ["2.part", "1.part"]] {
+            assert_eq!(merge(&[&text[..], &parts].concat(), "x.proftext"), weighted, "{parts:?}");
+        }
+    }
+    // Without two names, the bytes are those of LLVM, which does not weight new values.
+    let other = calls("a.c;other");
+    std::fs::write(folder.path("other.proftext"), other).expect("written");
+    let inputs = ["other.proftext", "--weighted-input=10,new.proftext"];
+    assert_eq!(merge(&[&text[..], &inputs].concat(), "x.proftext"), ["global:275", "a.c;local:50"]);
+}

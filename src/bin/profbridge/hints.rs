@@ -36,7 +36,9 @@ pub(crate) fn hint_text(hint: &Hint) -> Cow<'static, str> {
         Hint::AllowLosses => "omit --strict to write the output anyway and list the losses",
         Hint::AllowLeavingOut => "omit --strict to drop and list these",
         Hint::AllowUnused => "omit --strict to write the output with a warning",
-        Hint::WholeWeights => "omit --scale and --normalize, or drop the records with `profbridge convert --canonical`",
+        Hint::WholeWeights => {
+            "omit --scale and --normalize; --weighted-input multiplies the counts of a file by a whole number"
+        }
         Hint::ProfileComesFirst => "pass the profile first, and the new build with --against",
         Hint::UniteHashes => "for optimization, use --hashes=reader to merge them; for coverage, keep them unchanged",
         Hint::ChooseNoVersion => "the compiler ignores these records; omit --format-version, or use 12",

@@ -26,6 +26,7 @@ pub use finding::{Finding, FindingKind};
 pub(crate) use follow::RewriteCheck;
 pub(crate) use follow::{Candidates, Following};
 pub use follow::{Followed, FollowedKind};
+pub(crate) use names::has_both_names;
 
 use crate::instr::FunctionFilter;
 use crate::model::{Profile, Release};

@@ -70,6 +70,13 @@ pub(super) fn adapt_names(
     Some(rebuild(profile, changes, options.release, counted))
 }
 
+/// Returns true if a local function has records under both forms of its name.
+pub(crate) fn has_both_names(profile: &Profile) -> bool {
+    let is_known = |name: &[u8]| profile.functions.find(name).is_some_and(|function| function.records().count() > 0);
+    profile.kind.is_ir()
+        && profile.functions.iter().any(|function| colon_form(function.name()).is_some_and(|old| is_known(&old)))
+}
+
 fn name_hash(profile: &Profile, function: FunctionId) -> NameRef {
     profile.functions.function(function).name_ref()
 }

@@ -31,6 +31,16 @@ pub fn merge_files(inputs: &[WeightedInput], options: &MergeOptions, progress: O
     if is_own && inputs.iter().any(WeightedInput::is_partial) {
         return finish(&merge_partially(inputs, options, progress)?, options);
     }
+    let report = merge_once(inputs, options, &mut *progress)?;
+    if report.must_weigh_new_values(options) {
+        drop(report);
+        return merge_once(inputs, &options.clone().weighing_new_values(), progress);
+    }
+    Ok(report)
+}
+
+/// Merges inputs that are not partial merges.
+fn merge_once(inputs: &[WeightedInput], options: &MergeOptions, progress: OnProgress<'_>) -> Result<MergeReport> {
     let Merged { output: MergedFiles { merger, soft_errors }, inputs: reports } =
         driver::merge(inputs, &options.run(), |job| FileMerge::new(job, options), progress)?;
     let memory_shares_nothing = merger.memory_shares_nothing();

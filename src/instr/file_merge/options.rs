@@ -41,6 +41,8 @@ pub struct MergeOptions {
     pub cancel: Cancel,
     /// The kind of the inputs that were merged before.
     pub(crate) shared_kind: SharedKind,
+    /// Apply weights to values that are new to a site, which LLVM does not.
+    pub(crate) weighs_new_values: bool,
 }
 
 impl MergeOptions {
@@ -55,6 +57,11 @@ impl MergeOptions {
         !self.read.compat.is_llvm() && self.failure_mode == FailureMode::Any
     }
 
+    /// Returns the options with weights for values that are new to a site.
+    pub(crate) fn weighing_new_values(self) -> Self {
+        Self { weighs_new_values: true, ..self }
+    }
+
     /// Returns the options for the merge loop.
     pub(crate) fn run(&self) -> RunOptions {
         RunOptions { threads: self.threads, whole_inputs: self.is_all_or_nothing(), cancel: self.cancel.clone() }
@@ -65,6 +72,7 @@ impl MergeOptions {
         let mut options = crate::instr::MergeOptions::default();
         options.release = self.release;
         options.keep_vtable_names = self.keep_vtable_names;
+        options.weighs_new_values = self.weighs_new_values;
         (options.compat, options.limits) = (self.read.compat, self.read.limits);
         options.trace_reservoir_size = self.trace_reservoir_size.unwrap_or(options.trace_reservoir_size);
         options.shared_kind = self.shared_kind.clone();

@@ -6,7 +6,7 @@ use crate::error::{Error, Result, Warning};
 use crate::input::Input;
 use crate::instr::SharedKind;
 use crate::instr::SoftError;
-use crate::instr::cross_release::Origins;
+use crate::instr::cross_release::{Origins, has_both_names};
 use crate::instr::encode::{self, Saved, WriteOptions};
 use crate::instr::file_merge::options::MergeOptions;
 use crate::instr::file_merge::single_file::SingleFile;
@@ -165,6 +165,14 @@ impl MergeReport {
             }
         }
         origins
+    }
+
+    /// Returns true if the weights of inputs must apply to values that are new to a site, which LLVM's rules exclude: a
+    /// local function has two names, so it is a new call target under the second one.
+    pub(crate) fn must_weigh_new_values(&self, options: &MergeOptions) -> bool {
+        !options.read.compat.is_llvm()
+            && self.inputs.iter().any(|report| report.input.weight.get() > 1)
+            && has_both_names(&self.profile)
     }
 
     /// Returns true if there are several inputs with functions that have no function in common, apart from `main` with
