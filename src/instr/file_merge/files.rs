@@ -31,25 +31,20 @@ pub fn merge_files(inputs: &[WeightedInput], options: &MergeOptions, progress: O
     if is_own && inputs.iter().any(WeightedInput::is_partial) {
         return finish(&merge_partially(inputs, options, progress)?, options);
     }
-    let report = merge_once(inputs, options, &mut *progress)?;
-    if report.must_weigh_new_values(options) {
-        drop(report);
-        return merge_once(inputs, &options.clone().weighing_new_values(), progress);
-    }
-    Ok(report)
-}
-
-/// Merges inputs that are not partial merges.
-fn merge_once(inputs: &[WeightedInput], options: &MergeOptions, progress: OnProgress<'_>) -> Result<MergeReport> {
     let Merged { output: MergedFiles { merger, soft_errors }, inputs: reports } =
-        driver::merge(inputs, &options.run(), |job| FileMerge::new(job, options), progress)?;
+        driver::merge(inputs, &options.run(), |job| FileMerge::new(job, options), &mut *progress)?;
     let memory_shares_nothing = merger.memory_shares_nothing();
     let shared_kind = merger.shared_kind().clone();
     let (profile, losses) = options.memprof.finish(merger, options.release, options.read.compat)?;
     let rules = MergeRules::of(options.release);
     let repeats_memory_size = repeated_sizes(&profile, &rules, |name| options.filter.keeps(name)).next().is_some();
     let rest = MergeReport::of(profile, reports);
-    Ok(MergeReport { repeats_memory_size, losses, memory_shares_nothing, shared_kind, soft_errors, ..rest })
+    let report = MergeReport { repeats_memory_size, losses, memory_shares_nothing, shared_kind, soft_errors, ..rest };
+    if report.must_weigh_new_values(options) {
+        drop(report);
+        return merge_files(inputs, &options.clone().weighing_new_values(), progress);
+    }
+    Ok(report)
 }
 
 /// Returns the result of [`merge_files`](crate::families::merge_files) for one valid indexed file whose functions can

@@ -170,7 +170,8 @@ impl MergeReport {
     /// Returns true if the weights of inputs must apply to values that are new to a site, which LLVM's rules exclude: a
     /// local function has two names, so it is a new call target under the second one.
     pub(crate) fn must_weigh_new_values(&self, options: &MergeOptions) -> bool {
-        !options.read.compat.is_llvm()
+        !options.weighs_new_values
+            && !options.read.compat.is_llvm()
             && self.inputs.iter().any(|report| report.input.weight.get() > 1)
             && has_both_names(&self.profile)
     }

@@ -360,21 +360,17 @@ fn version_of_raw_memory(data: &[u8]) -> Option<u64> {
 ///
 /// A damaged state; memory profiles that cannot be written.
 pub fn finish(sums: &PartialMerge, options: &MergeOptions) -> Result<MergeReport> {
-    let report = finish_once(sums, options)?;
-    if report.must_weigh_new_values(options) {
-        drop(report);
-        return finish_once(sums, &options.clone().weighing_new_values());
-    }
-    Ok(report)
-}
-
-fn finish_once(sums: &PartialMerge, options: &MergeOptions) -> Result<MergeReport> {
     let (Replayed { merger, left_out, .. }, report) = replay(sums, options)?;
     let (profile, losses) = options.memprof.finish(merger, options.release, options.read.compat)?;
     let rules = MergeRules::of(options.release);
     let keeps = |name: &[u8]| options.filter.keeps(name) && !left_out.contains(name);
     let repeats_memory_size = repeated_sizes(&profile, &rules, keeps).next().is_some();
-    Ok(MergeReport { profile, left_out, repeats_memory_size, losses, ..report })
+    let report = MergeReport { profile, left_out, repeats_memory_size, losses, ..report };
+    if report.must_weigh_new_values(options) {
+        drop(report);
+        return finish(sums, &options.clone().weighing_new_values());
+    }
+    Ok(report)
 }
 
 /// Like [`finish`], but returns the memory profile instead of encoding it as a section.
