@@ -70,16 +70,16 @@ pub(crate) fn inline_chains(
     chains.collect()
 }
 
-/// What the units of debug info lack for sample profiles.
+/// Data for sample profiles that debug info lacks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Lacks {
+pub(crate) struct MissingDebugInfo {
     /// The number of units whose split debug info is not where it should be.
     pub(crate) split_units: u64,
     /// Whether there are functions of C++, and none has a mangled name (`-g1`).
     pub(crate) mangled_names: bool,
 }
 
-impl Lacks {
+impl MissingDebugInfo {
     /// Looks at the units of the image at `path`.
     ///
     /// # Errors
@@ -88,11 +88,11 @@ impl Lacks {
     pub(crate) fn find(file: &object::File<'_>, path: &Path, limits: &Limits) -> Result<Self> {
         let debug = DebugInfo::load(file, path, None, None, limits)?;
         let dwarf = debug.dwarf();
-        let mut lacks = Self::default();
+        let mut missing = Self::default();
         let (mut has_short, mut has_mangled) = (false, false);
         for unit in &debug.units(&dwarf)? {
             if unit.dwo_id.is_some() {
-                lacks.split_units += u64::from(debug.split.is_missing(&dwarf, unit)?);
+                missing.split_units += u64::from(debug.split.is_missing(&dwarf, unit)?);
                 // Its functions are in the other file.
                 has_mangled = true;
             } else if is_cpp(unit)? {
@@ -104,8 +104,8 @@ impl Lacks {
                 has_short |= !is_named && abbreviations().any(|entry| entry.tag() == constants::DW_TAG_subprogram);
             }
         }
-        lacks.mangled_names = has_short && !has_mangled;
-        Ok(lacks)
+        missing.mangled_names = has_short && !has_mangled;
+        Ok(missing)
     }
 }
 

@@ -16,5 +16,5 @@ pub(crate) use debug_info::{LINK_BITCODE, is_bitcode};
 pub(crate) use debug_info::{NEEDS_SPLIT_FILES, SplitDebugInfo, is_package};
 pub(crate) use debug_info::{StringSection, contents_in_place, is_section_of_code};
 pub(crate) use debug_info::{parse, unable};
-pub(crate) use inlining::{DebugInfo, InlineChains, InlineFrame, Lacks, Subprogram, inline_chains};
+pub(crate) use inlining::{DebugInfo, InlineChains, InlineFrame, MissingDebugInfo, Subprogram, inline_chains};
 pub(crate) use probe_descriptors::{PROBE_DESCRIPTORS, ProbeDescriptor, read_probe_descriptors};

@@ -124,10 +124,10 @@ impl ProgramFacts {
         if file.kind() == object::ObjectKind::Relocatable || file.section_by_name(".debug_info").is_none() {
             return;
         }
-        match objects::Lacks::find(file, path, limits) {
-            Ok(lacks) => {
-                self.missing_units = lacks.split_units;
-                self.has_short_names = lacks.mangled_names && self.has_mangled_symbols;
+        match objects::MissingDebugInfo::find(file, path, limits) {
+            Ok(missing) => {
+                self.missing_units = missing.split_units;
+                self.has_short_names = missing.mangled_names && self.has_mangled_symbols;
             }
             Err(error) => self.faults.push(error.to_string()),
         }
