@@ -54,7 +54,7 @@ impl Commands for Iprof {
             failed: false,
             density: None,
             hot: Vec::new(),
-            distribution: None,
+            distribution: Some(report.distribution),
         })
     }
 

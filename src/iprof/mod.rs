@@ -91,6 +91,7 @@ pub use draw::IprofContent;
 pub(crate) use draw::report;
 pub use findings::{Code, Finding, Findings, Level, Repair, Verdict};
 pub(crate) use json::write_string;
+pub(crate) use merge::scale;
 pub use merge::{Added, BranchClash, MergeOptions, MergeReport, Merger, SectionTotals, SectionWeights, Weight, merge};
 pub use read::{CheckReport, ReadReport, Reader};
 pub(crate) use read::{evidence, has_tables_only, is_json};

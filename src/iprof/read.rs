@@ -2,11 +2,13 @@
 
 use crate::bytes::{Confidence, Head, without_byte_order_mark};
 use crate::cancel::Cancel;
+use crate::driver::distribution::Distribution;
 use crate::error::{Error, Result};
+use crate::identify::Family;
 use crate::iprof::document::{Document, Table, TopMember};
 use crate::iprof::findings::{Findings, Verdict, refusal};
 use crate::iprof::reader::{Entry, NullSink, PartSize, ReadOptions, Reading, Sink, is_known_member, read_with};
-use crate::iprof::sections::SectionKind;
+use crate::iprof::sections::{Records, SectionKind};
 use crate::iprof::tables::Tables;
 use crate::iprof::window::Window;
 use std::collections::BTreeMap;
@@ -126,9 +128,11 @@ impl<'a> Reader<'a> {
     /// Checks the file. Memory grows with the tables and the number of contexts, not with their length.
     pub fn check(self) -> CheckReport {
         let options = ReadOptions { find_duplicates: true, drop_unknown: true, ..self.options };
-        let reading = Reader { options, ..self }.feed(&mut NullSink);
-        let verdict = reading.verdict();
-        CheckReport { version: reading.version_text, findings: reading.findings, verdict, parts: reading.parts }
+        let mut counts = MethodCounts::default();
+        let reading = Reader { options, ..self }.feed(&mut counts);
+        let (verdict, distribution) = (reading.verdict(), counts.distribution(&reading.tables));
+        let Reading { version_text: version, findings, parts, .. } = reading;
+        CheckReport { version, findings, verdict, parts, distribution }
     }
 
     /// Copies the file without the white space between its tokens, if this gives the output of
@@ -225,6 +229,37 @@ pub struct CheckReport {
     pub verdict: Verdict,
     /// Tables, sections and other members by name, with their sizes.
     pub parts: BTreeMap<String, PartSize>,
+    /// The distribution of call counts and samples over the methods.
+    pub(crate) distribution: Distribution,
+}
+
+/// The call counts and samples of each method.
+#[derive(Default)]
+struct MethodCounts(Vec<u64>);
+
+impl MethodCounts {
+    fn distribution(&self, tables: &Tables) -> Distribution {
+        let (mut distribution, mut name) = (Distribution::new(Family::Iprof), Vec::new());
+        for (method, count) in tables.methods().zip(&self.0).filter(|(_, count)| **count > 0) {
+            name.clear();
+            name.extend(tables.signature(method).first().map_or(&[][..], |class| tables.type_name(*class)));
+            name.extend(tables.method_name(method));
+            distribution.add(&name, (*count).into());
+        }
+        distribution
+    }
+}
+
+impl Sink for MethodCounts {
+    fn entry(&mut self, tables: &Tables, entry: Entry<'_>) {
+        let (Records::Count(count), Some(innermost)) = (entry.records, entry.frames.first()) else { return };
+        if self.0.is_empty() {
+            self.0.resize(tables.methods_count(), 0);
+        }
+        if let Some(sum) = self.0.get_mut(innermost.method.index()) {
+            *sum = sum.saturating_add(count);
+        }
+    }
 }
 
 /// Returns how likely a text is an iprof. A member that only this format has makes it certain. Other members, or only

@@ -305,3 +305,18 @@ fn a_flame_graph_without_matching_samples_does_not_change_to_calls() {
     let said = fail(1, folder.path(), &["flamegraph", &path("fibonacci.iprof"), "--exclude", "main", "-o", "out.svg"]);
     assert!(said.contains("there are no stacks to draw"), "{said}");
 }
+
+#[test]
+fn a_file_of_another_program_is_reported_among_others() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let copy = |from: &str, name: &str| std::fs::copy(path(from), folder.path().join(name)).expect("copied");
+    for name in ["1.iprof", "2.iprof", "3.iprof", "4.iprof"] {
+        copy("fibonacci.iprof", name);
+    }
+    copy("even-or-odd.iprof", "5.iprof");
+    let checked = run(folder.path(), &["check", "1.iprof", "2.iprof", "3.iprof", "4.iprof", "5.iprof"]);
+    let text = String::from_utf8(checked.stdout).expect("text");
+    let warned: Vec<&str> = text.lines().filter(|line| line.contains("different-distribution")).collect();
+    assert_eq!(warned.len(), 1, "{text}");
+    assert!(text.split_once("5.iprof: ").is_some_and(|(_, last)| last.contains(warned[0])), "{text}");
+}

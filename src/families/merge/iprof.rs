@@ -168,27 +168,14 @@ fn finish(state: State, inputs: &[InputReport], options: &IprofMergeOptions) -> 
             if !has_content {
                 merger.add(&Document::new(), 1)?;
             }
-            let (document, merged) = scaled(merger.finish_with_report()?, options)?;
+            let (mut document, mut merged) = merger.finish_with_report()?;
+            merged.saturated.extend(iprof::scale(&mut document, options.scale));
             (document, merged, Vec::new())
         }
         Sum::Parts(parts) => join(*parts, &options.to_iprof)?,
     };
     let (findings, branch_clash) = (state.findings, options.to_iprof.branch_clash);
     Ok(IprofMergeReport { document, merged, inputs: Vec::new(), findings, bridged, losses, branch_clash })
-}
-
-/// Multiplies the counts of a merged document by the scale.
-fn scaled(
-    (document, merged): (Document, iprof::MergeReport),
-    options: &IprofMergeOptions,
-) -> Result<(Document, iprof::MergeReport)> {
-    if options.scale == Weight::ONE {
-        return Ok((document, merged));
-    }
-    let mut merge = iprof::MergeOptions::default();
-    (merge.branch_clash, merge.cancel) = (BranchClash::Keep, options.read.cancel.clone());
-    let (document, scaled) = iprof::merge([(&document, options.scale)], merge)?;
-    Ok((document, iprof::MergeReport { saturated: [merged.saturated, scaled.saturated].concat(), ..merged }))
 }
 
 /// Joins the merged parts to one document.

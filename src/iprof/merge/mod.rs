@@ -455,6 +455,23 @@ pub struct Added {
     pub records: u64,
 }
 
+/// Multiplies all counts of a document. Returns the numbers of counts that were limited to the maximum, by section.
+pub(crate) fn scale(document: &mut Document, by: Weight) -> Vec<(SectionKind, u64)> {
+    if by == Weight::ONE {
+        return Vec::new();
+    }
+    let sections = &mut document.sections;
+    let saturated = [
+        (SectionKind::CallCount, sites::scale(&mut sections.call_counts, by)),
+        (SectionKind::Conditional, sites::scale(&mut sections.conditionals, by)),
+        (SectionKind::VirtualInvoke, sites::scale(&mut sections.virtual_invokes, by)),
+        (SectionKind::Instanceof, sites::scale(&mut sections.instanceofs, by)),
+        (SectionKind::Monitor, sites::scale(&mut sections.monitors, by)),
+        (SectionKind::Sampling, sites::scale(&mut sections.samples, by)),
+    ];
+    saturated.into_iter().filter(|(_, count)| *count > 0).collect()
+}
+
 /// Merges documents in memory with their weights.
 ///
 /// # Errors

@@ -135,6 +135,16 @@ impl<R: Copy> Lists<R> for RowSection<R> {
     }
 }
 
+/// Multiplies all counts. Returns the number of counts that were limited to the maximum.
+pub(super) fn scale<R: Row>(lists: &mut impl Lists<R>, by: Weight) -> u64 {
+    let mut scale = |row: &mut R| {
+        let (count, is_cut) = by.apply(*row.count());
+        *row.count() = count;
+        u64::from(is_cut)
+    };
+    (0..lists.len()).map(|at| lists.list(at).iter_mut().map(&mut scale).sum::<u64>()).sum()
+}
+
 /// The maximum number of rows in a first list whose rows are added separately, because they are searched linearly.
 /// Producers record at most this many types per site.
 const MOST_WALKED: usize = 8;
