@@ -5,6 +5,7 @@ use crate::bridge::{self, ToIprofOptions};
 use crate::call_chains::Selection;
 use crate::driver::check::{CheckFinding, FileCheck};
 use crate::driver::diff::{DiffOptions, Facts, Names, diff};
+use crate::driver::distribution::Distribution;
 use crate::error::{Error, Result, Warning, WithWarnings};
 use crate::error_report::ErrorReport;
 use crate::families::any_profile::AnyProfile;
@@ -35,6 +36,8 @@ impl Commands for Iprof {
 
     fn check(&self, input: Input, options: &iprof::ReadOptions) -> Result<FileCheck> {
         let report = iprof::Reader::new(input.into_stream()?, options).check();
+        let mut distribution = Distribution::new(Family::Iprof);
+        report.methods.each(|name, count| distribution.add(name, count.into()));
         let findings = report.findings.iter().map(|finding| CheckFinding {
             level: finding.level.name(),
             code: finding.code.name().to_string(),
@@ -54,7 +57,7 @@ impl Commands for Iprof {
             failed: false,
             density: None,
             hot: Vec::new(),
-            distribution: Some(report.distribution),
+            distribution: Some(distribution),
         })
     }
 

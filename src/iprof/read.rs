@@ -2,9 +2,7 @@
 
 use crate::bytes::{Confidence, Head, without_byte_order_mark};
 use crate::cancel::Cancel;
-use crate::driver::distribution::Distribution;
 use crate::error::{Error, Result};
-use crate::identify::Family;
 use crate::iprof::document::{Document, Table, TopMember};
 use crate::iprof::findings::{Findings, Verdict, refusal};
 use crate::iprof::reader::{Entry, NullSink, PartSize, ReadOptions, Reading, Sink, is_known_member, read_with};
@@ -130,9 +128,9 @@ impl<'a> Reader<'a> {
         let options = ReadOptions { find_duplicates: true, drop_unknown: true, ..self.options };
         let mut counts = MethodCounts::default();
         let reading = Reader { options, ..self }.feed(&mut counts);
-        let (verdict, distribution) = (reading.verdict(), counts.distribution(&reading.tables));
-        let Reading { version_text: version, findings, parts, .. } = reading;
-        CheckReport { version, findings, verdict, parts, distribution }
+        let verdict = reading.verdict();
+        let Reading { version_text: version, findings, parts, tables, .. } = reading;
+        CheckReport { version, findings, verdict, parts, methods: MethodCounts { tables, ..counts } }
     }
 
     /// Copies the file without the white space between its tokens, if this gives the output of
@@ -229,34 +227,36 @@ pub struct CheckReport {
     pub verdict: Verdict,
     /// Tables, sections and other members by name, with their sizes.
     pub parts: BTreeMap<String, PartSize>,
-    /// The distribution of call counts and samples over the methods.
-    pub(crate) distribution: Distribution,
+    pub(crate) methods: MethodCounts,
 }
 
 /// The call counts and samples of each method.
-#[derive(Default)]
-struct MethodCounts(Vec<u64>);
+#[derive(Debug, Default)]
+pub(crate) struct MethodCounts {
+    counts: Vec<u64>,
+    tables: Arc<Tables>,
+}
 
 impl MethodCounts {
-    fn distribution(&self, tables: &Tables) -> Distribution {
-        let (mut distribution, mut name) = (Distribution::new(Family::Iprof), Vec::new());
-        for (method, count) in tables.methods().zip(&self.0).filter(|(_, count)| **count > 0) {
+    /// Passes the methods that have counts, under a name of class and method.
+    pub(crate) fn each(&self, mut take: impl FnMut(&[u8], u64)) {
+        let (tables, mut name) = (&self.tables, Vec::new());
+        for (method, count) in tables.methods().zip(&self.counts).filter(|(_, count)| **count > 0) {
             name.clear();
             name.extend(tables.signature(method).first().map_or(&[][..], |class| tables.type_name(*class)));
             name.extend(tables.method_name(method));
-            distribution.add(&name, (*count).into());
+            take(&name, *count);
         }
-        distribution
     }
 }
 
 impl Sink for MethodCounts {
     fn entry(&mut self, tables: &Tables, entry: Entry<'_>) {
         let (Records::Count(count), Some(innermost)) = (entry.records, entry.frames.first()) else { return };
-        if self.0.is_empty() {
-            self.0.resize(tables.methods_count(), 0);
+        if self.counts.is_empty() {
+            self.counts.resize(tables.methods_count(), 0);
         }
-        if let Some(sum) = self.0.get_mut(innermost.method.index()) {
+        if let Some(sum) = self.counts.get_mut(innermost.method.index()) {
             *sum = sum.saturating_add(count);
         }
     }
