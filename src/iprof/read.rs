@@ -227,6 +227,7 @@ pub struct CheckReport {
     pub verdict: Verdict,
     /// Tables, sections and other members by name, with their sizes.
     pub parts: BTreeMap<String, PartSize>,
+    /// The call counts and samples of the methods.
     pub(crate) methods: MethodCounts,
 }
 
