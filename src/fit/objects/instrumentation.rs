@@ -53,6 +53,7 @@ pub(crate) struct ProgramFacts {
     pub(crate) missing_units: u64,
     /// Whether debug info has functions of C++, but none of the mangled names of their symbols.
     pub(crate) has_short_names: bool,
+    /// Whether it defines functions of C++ with mangled names.
     has_mangled_symbols: bool,
     /// Whether debug info is in another file.
     pub(crate) has_debug_link: bool,

@@ -465,9 +465,9 @@ pub(crate) fn scale(document: &mut Document, by: Weight) -> Vec<(SectionKind, u6
         (SectionKind::CallCount, sites::scale(&mut sections.call_counts, by)),
         (SectionKind::Conditional, sites::scale(&mut sections.conditionals, by)),
         (SectionKind::VirtualInvoke, sites::scale(&mut sections.virtual_invokes, by)),
-        (SectionKind::Instanceof, sites::scale(&mut sections.instanceofs, by)),
         (SectionKind::Monitor, sites::scale(&mut sections.monitors, by)),
         (SectionKind::Sampling, sites::scale(&mut sections.samples, by)),
+        (SectionKind::Instanceof, sites::scale(&mut sections.instanceofs, by)),
     ];
     saturated.into_iter().filter(|(_, count)| *count > 0).collect()
 }
