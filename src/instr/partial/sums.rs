@@ -30,7 +30,7 @@ pub(super) struct Group {
     pub(super) records: Vec<Summed>,
     /// The counters and bitmap of each record.
     pub(super) sums: RecordStore,
-    /// Positions in `records`, by their keys.
+    /// Positions in `records`, by their keys. The last records are not listed before one of them is searched for.
     pub(super) places: HashTable<u32>,
     pub(super) hasher: RandomState,
     /// Positions of the records that inputs visit, in order.
@@ -262,10 +262,13 @@ impl PartialMerge {
             };
             let incoming = options.prepare(incoming)?;
             let hash = incoming.name_ref.filter(|_| is_hashed).unwrap_or_else(|| name_ref(incoming.name));
+            let known = self.names.len();
             let function = self.names.intern_shared(incoming.name, hash, incoming.text);
             let record = incoming.record;
-            let shape = Shape::of(record, !filter.keeps(incoming.name));
-            visits.push(group.add(function, record, shape, options.weight, self.max_count));
+            let key = (function, record.func_hash, Shape::of(record, !filter.keeps(incoming.name)));
+            let place = if function.index() < known { group.place(key) } else { group.push(key) };
+            group.add(place, record, options.weight, self.max_count);
+            visits.push(place);
         }
         group.kind = reader.kind();
         group.sequences.place(visits);
@@ -333,7 +336,7 @@ impl PartialMerge {
                     Some(_) => at as u32,
                     None => {
                         let function = self.names.intern_shared(name.name(), name.name_ref(), name.text());
-                        target.place(function, record.func_hash, record.shape)
+                        target.place((function, record.func_hash, record.shape))
                     }
                 };
                 let exceeds = target.add_counts(place, sum, 1, max_count, self.max_count);
@@ -391,9 +394,9 @@ impl PartialMerge {
 }
 
 impl Group {
-    /// Adds a record of the single input, which has the number 0. Returns the position of its sum.
-    fn add(&mut self, function: FunctionId, record: RecordView<'_>, shape: Shape, weight: u64, max: u64) -> u32 {
-        let place = self.place(function, record.func_hash, shape);
+    /// Adds a record of the single input, which has the number 0, to the sum at `place`.
+    fn add(&mut self, place: u32, record: RecordView<'_>, weight: u64, max: u64) {
+        let shape = self.records[place as usize].shape;
         let mut counts = counts_of(record);
         let zeros;
         if shape.is_left_out {
@@ -415,7 +418,6 @@ impl Group {
                 sum.extra_mut().sites.push(record);
             }
         }
-        place
     }
 
     /// Adds counters of at most `found_max`, and a bitmap, to the sum at `place`. Returns true if a counter exceeded
@@ -448,43 +450,40 @@ impl Group {
     }
 
     /// Finds or creates the position of a sum. The caller adds counts to a new one.
-    fn place(&mut self, function: FunctionId, func_hash: u64, shape: Shape) -> u32 {
-        let next = u32::try_from(self.records.len()).expect("fewer than 2^32 records fit in memory");
-        let place = self.list(next, (function, func_hash, shape));
-        if place == next {
-            self.records.push(Summed { function, func_hash, shape, extra: None });
-        }
-        place
+    fn place(&mut self, key: (FunctionId, u64, Shape)) -> u32 {
+        self.list_all();
+        let Self { records, places, hasher, .. } = self;
+        let known = places.find(hasher.hash_one(key), |at| records[*at as usize].key() == key);
+        known.copied().unwrap_or_else(|| self.push(key))
     }
 
-    /// Returns the position of a listed sum, or lists the sum at `new`, which may be the next one.
-    fn list(&mut self, new: u32, key: (FunctionId, u64, Shape)) -> u32 {
-        let Self { records, places, hasher, .. } = self;
-        let hash_of = |at: &u32| hasher.hash_one(records[*at as usize].key());
-        match places.entry(hasher.hash_one(key), |at| records[*at as usize].key() == key, hash_of) {
-            Entry::Occupied(known) => *known.get(),
-            Entry::Vacant(place) => *place.insert(new).get(),
-        }
+    /// Creates a sum that the group does not have. The caller adds its counts.
+    fn push(&mut self, (function, func_hash, shape): (FunctionId, u64, Shape)) -> u32 {
+        let place = u32::try_from(self.records.len()).expect("fewer than 2^32 records fit in memory");
+        self.records.push(Summed { function, func_hash, shape, extra: None });
+        place
     }
 
     /// Reserves memory for `records` more sums.
     fn reserve(&mut self, records: usize) {
-        self.reserve_places(records);
         self.records.reserve(records);
         self.sums.reserve(records);
     }
 
-    fn reserve_places(&mut self, more: usize) {
-        let Self { records, places, hasher, .. } = self;
-        places.reserve(more, |at| hasher.hash_one(records[*at as usize].key()));
-    }
-
-    /// Lists all sums after they were read. Returns false if one occurs twice.
+    /// Lists the sums that are not listed yet. Returns false if one occurs twice.
     pub(super) fn list_all(&mut self) -> bool {
-        self.reserve_places(self.records.len());
-        (0..self.records.len()).all(|at| {
-            let key = self.records[at].key();
-            self.list(at as u32, key) == at as u32
+        let Self { records, places, hasher, .. } = self;
+        let hash_of = |at: &u32| hasher.hash_one(records[*at as usize].key());
+        places.reserve(records.len() - places.len(), hash_of);
+        (places.len()..records.len()).all(|at| {
+            let key = records[at].key();
+            match places.entry(hasher.hash_one(key), |at| records[*at as usize].key() == key, hash_of) {
+                Entry::Occupied(_) => false,
+                Entry::Vacant(place) => {
+                    place.insert(at as u32);
+                    true
+                }
+            }
         })
     }
 }
