@@ -34,6 +34,11 @@ fn split_hidden(name: &str) -> Option<(&str, &str)> {
     (is_address && !outer.is_empty()).then_some((outer, address))
 }
 
+/// Returns true for classes of the JDK.
+pub(crate) fn is_of_jdk(binary: &[u8]) -> bool {
+    ["java.", "javax.", "jdk.", "sun.", "com.sun."].iter().any(|prefix| binary.starts_with(prefix.as_bytes()))
+}
+
 /// Returns true if a binary name is that of a hidden class. Images never contain hidden classes.
 pub(crate) fn is_hidden(binary: &str) -> bool {
     binary.contains('/')

@@ -21,8 +21,10 @@ pub struct MethodsFit {
     pub document: Document,
     /// The new build.
     pub program: JavaProgram,
-    /// By method; `None` for methods without entries.
+    /// By method; `None` for methods without entries, and for those that cannot be judged.
     verdicts: Vec<Option<Verdict>>,
+    /// The number of methods of the JDK that cannot be judged, because no class of their packages is given.
+    not_given: usize,
 }
 
 /// The status of a method.
@@ -116,9 +118,17 @@ pub(crate) fn compare_methods(document: Document, program: JavaProgram) -> Resul
     if seen.is_empty() {
         return unable("the profile has no entries".to_string(), Hint::Check);
     }
+    // Methods of the JDK are compared if the classes of their package are given.
+    let packages = program.has_code().then(|| program.packages());
+    let lacks = |class: &[u8]| packages.as_ref().is_some_and(|given| !given.contains(java::package(class)));
     let mut verdicts = vec![None; document.tables.methods_count()];
+    let mut not_given = 0;
     for (method, sites) in &seen {
         let key = MethodKey::of(&document.tables, *method);
+        if java::is_of_jdk(&key.class) && lacks(&key.class) {
+            not_given += 1;
+            continue;
+        }
         let verdict = match program.methods.get(&key) {
             Some(body) => {
                 let misfits = misfits(sites, body);
@@ -129,12 +139,12 @@ pub(crate) fn compare_methods(document: Document, program: JavaProgram) -> Resul
         };
         verdicts[method.index()] = Some(verdict);
     }
-    let mut fit = MethodsFit { document, program, verdicts };
+    let mut fit = MethodsFit { document, program, verdicts, not_given };
     fit.find_successors(&seen);
     if fit.verdicts.iter().flatten().all(|verdict| verdict.class == Class::Gone) {
         let detail = format!(
             "none of the {} of the profile is among the {} of the new build",
-            number_of(seen.len(), "method"),
+            number_of(seen.len() - not_given, "method"),
             fit.program.methods.len()
         );
         return unable(detail, "pass the profiled program, with all of its jars in one directory".into());
@@ -271,7 +281,7 @@ impl MethodsFit {
         let head = Head {
             family: "iprof",
             counted: "events",
-            profile_is: format!("iprof, {} in entries", number_of(self.judged().count(), "method")),
+            profile_is: format!("iprof, {} in entries", number_of(self.judged().count() + self.not_given, "method")),
             program_is: format!("{}, {}", self.program.source, number_of(self.program.methods.len(), "method")),
         };
         let program = self.program_classes();
@@ -291,7 +301,7 @@ impl MethodsFit {
             let fits = match self.verdict(frame.method) {
                 Some(verdict) if verdict.class == Class::Changed => !verdict.misfits.contains(&frame.bci),
                 Some(verdict) => verdict.class == Class::Used,
-                None => false,
+                None => true,
             };
             misfits[context.index()] = if fits { misfits[caller.index()] } else { Some(frame.method) };
         }
@@ -316,15 +326,19 @@ impl MethodsFit {
     }
 
     fn notes(&self) -> Vec<String> {
-        let has_code = self.program.methods.values().any(|body| matches!(body, MethodBody::Code(_)));
-        let words = if has_code {
+        let words = if self.program.has_code() {
             "a changed method counts as unchanged if it still branches, calls and tests types at the same bytecode \
-             indexes; methods of the JDK count as gone unless their classes are given"
+             indexes"
         } else {
             "a profile has only code that ran: a method counts as changed if each profile has branches that the \
              other lacks; pass classes or a jar for a better comparison"
         };
-        vec![words.to_string()]
+        let mut notes = vec![words.to_string()];
+        if self.not_given > 0 {
+            let methods = number_of(self.not_given, "method");
+            notes.push(format!("{methods} of the JDK not compared, because their classes are not given"));
+        }
+        notes
     }
 
     /// Returns the profile without entries that do not fit the new build.
@@ -547,6 +561,15 @@ impl JavaProgram {
             let body = method.code.and_then(CodeSites::of).map_or(MethodBody::NoCode, MethodBody::Code);
             self.methods.entry(key).or_insert(body);
         })
+    }
+
+    /// Returns true if a method has bytecode.
+    fn has_code(&self) -> bool {
+        self.methods.values().any(|body| matches!(body, MethodBody::Code(_)))
+    }
+
+    fn packages(&self) -> HashSet<&[u8]> {
+        self.methods.keys().map(|method| java::package(&method.class)).collect()
     }
 
     /// The methods that a profile of the new build declares.

@@ -2,6 +2,7 @@
 //! every flame graph, and no colour where the change may be chance.
 
 use crate::call_chains::{FrameKind, Function, FunctionId, StackTable, percent};
+use crate::java;
 use crate::names::demangle_text;
 use foldhash::HashMap;
 use std::cmp::Reverse;
@@ -43,9 +44,11 @@ impl FrameColor {
             Function::Symbol { .. } if kind == FrameKind::Kernel => FrameColor::Kernel,
             Function::Symbol { .. } => FrameColor::Native,
             Function::Java { class, .. } => {
-                let class = table.name(class);
-                let jdk = ["java.", "javax.", "jdk.", "sun.", "com.sun."];
-                if jdk.iter().any(|prefix| class.starts_with(prefix)) { FrameColor::Jdk } else { FrameColor::Program }
+                if java::is_of_jdk(table.name(class).as_bytes()) {
+                    FrameColor::Jdk
+                } else {
+                    FrameColor::Program
+                }
             }
         }
     }

@@ -87,6 +87,36 @@ fn the_jar_itself_fits_its_profile() {
     }
 }
 
+#[test]
+fn methods_of_the_jdk_are_compared_if_their_classes_are_given() {
+    let folder = Folder::new();
+    let declared = r#""signature":[5,2,6,0]}"#;
+    let length = r#"{"id":7,"name":"length","signature":[7,0]}"#;
+    let whole = profile()
+        .replace(declared, &format!("{declared},{length}"))
+        .replace(r#""callCountProfiles":["#, r#""callCountProfiles":[{"ctx":"7:0<6:5","records":[1000]},"#);
+    folder.write("app.iprof", &whole);
+    let jar = testdata("java/Shapes.jar").display().to_string();
+    let report = folder.fit(&format!("app.iprof --against {jar}"));
+    assert_eq!((functions(&report, "used"), functions(&report, "gone")), (7, 0), "{report:#}");
+    assert_eq!(report["used_counts"], 1.0);
+    let notes = report["notes"].to_string();
+    assert!(notes.contains("1 method of the JDK not compared, because their classes are not given"), "{notes}");
+    // Entries that were not compared stay.
+    folder.run(&format!("profbridge fit app.iprof --against {jar} --prune -o pruned.iprof"));
+    let pruned = std::fs::read_to_string(folder.path("pruned.iprof")).unwrap();
+    assert!(pruned.contains("[1000]"), "{pruned}");
+    // Another class of the package is given, so the method is gone.
+    folder.write("other.iprof", whole.replace("java.lang.String", "sun.Text"));
+    if available("methods_of_the_jdk_are_compared_if_their_classes_are_given", &["javac"]) {
+        folder.write("Other.java", "package sun; class Other { int a() { return 1; } }");
+        folder.run("javac -d classes Other.java");
+        folder.run(&format!("cp {jar} classes/"));
+        let report = folder.fit("other.iprof --against classes");
+        assert_eq!(functions(&report, "gone"), 1, "{report:#}");
+    }
+}
+
 fn names_of(report: &serde_json::Value, class: &str) -> BTreeSet<String> {
     lost(report, class).into_iter().map(|(name, _)| name).collect()
 }
