@@ -1,12 +1,15 @@
 //! Comparing FuncHashes of a profile with those of the new build, and counting call targets
 //! that no longer exist.
 //!
-//! IR hashes are equal or not. The front end of clang computes a hash with an algorithm that depends on the indexed
+//! IR hashes are equal or not, but LLVM 12 changed all of them. The front end of clang computes a hash with an algorithm that depends on the indexed
 //! version: version 3 until indexed version 12; version 4 since 13, which is version 3 with its four highest bits
 //! cleared. The new build has hashes of its own release.
 
 use super::program::Program;
-use crate::instr::cross_release::names::{FIRST_THIRD_VERSION, FOURTH_MASK, FOURTH_VERSION, is_of_clang, is_small};
+use crate::instr::cross_release::ir_hashes::are_of_both_algorithms;
+use crate::instr::cross_release::names::{
+    FIRST_THIRD_VERSION, FOURTH_MASK, FOURTH_VERSION, SECOND_VERSION, is_of_clang, is_small,
+};
 use crate::model::symbols::NameRefMap;
 use crate::model::{
     FunctionTable, FunctionView, NameRef, Profile, RecordView, Release, SymbolTable, ValueKind, name_ref,
@@ -18,8 +21,6 @@ use std::collections::{BTreeMap, HashSet};
 
 /// The first release whose front end computes hash version 4.
 const FOURTH_RELEASE: Release = Release(22);
-/// The first indexed version with hash version 2, whose small hashes equal those of later versions.
-const SECOND_VERSION: u32 = 5;
 /// If more large hashes than this lack the four bits, this is not a coincidence.
 const COINCIDENCES: usize = 4;
 
@@ -30,7 +31,7 @@ pub(super) enum HashMatch {
     Equal,
     /// The compiler would find it in a file of another version.
     OtherAlgorithm,
-    /// The profile's hash lacks bits that the compiler computes.
+    /// The profile's hash lacks bits that the compiler computes, or LLVM 12 changed it.
     Unrecoverable,
     /// The hashes belong to different functions.
     Different,
@@ -83,7 +84,11 @@ impl HashRules {
     /// Returns whether a record with the hash `found` is used for a function with the hash `own` in the new build.
     pub(super) fn compare(&self, name: &[u8], found: u64, own: u64) -> HashMatch {
         if self.is_ir || !is_of_clang(name, found) {
-            return if found == own { HashMatch::Equal } else { HashMatch::Different };
+            return match found == own {
+                true => HashMatch::Equal,
+                false if self.is_ir && are_of_both_algorithms(found, own) => HashMatch::Unrecoverable,
+                false => HashMatch::Different,
+            };
         }
         if self.version < SECOND_VERSION || (self.version < FIRST_THIRD_VERSION && !is_small(found)) {
             return HashMatch::Unknown;
@@ -265,6 +270,22 @@ mod tests {
 
     fn rules(version: u32, program_is_third: bool, profile_is_fourth: bool) -> HashRules {
         HashRules { is_ir: false, program_is_third, version, profile_is_fourth }
+    }
+
+    #[test]
+    fn ir_hashes_of_both_algorithms_are_of_one_function() {
+        let rules = HashRules { is_ir: true, ..rules(12, false, false) };
+        // A function of rustc 1.51 and 1.95.
+        let (early, later) = (0x0100_0006_cd39_8548, 0x0d14_0a68_bd39_8548);
+        for (found, own, expected) in [
+            (early, later, HashMatch::Unrecoverable),
+            (later, early, HashMatch::Unrecoverable),
+            (early, early, HashMatch::Equal),
+            (early, later ^ 1, HashMatch::Different),
+            (later ^ 1 << 40, later, HashMatch::Different),
+        ] {
+            assert_eq!(rules.compare(b"f", found, own), expected, "{found:#x} {own:#x}");
+        }
     }
 
     #[test]

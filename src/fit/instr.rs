@@ -45,6 +45,7 @@ pub struct InstrInput {
 
 /// Why a record cannot be used.
 const CUT_HASH: &str = "its hash lacks four bits that this compiler computes";
+const OTHER_IR_HASH: &str = "LLVM 12 changed the hashes of IR profiles";
 
 /// An LLVM profile compared with a new build.
 #[derive(Debug)]
@@ -132,6 +133,7 @@ impl InstrFit {
     /// Returns the comparison as a report. `topn` is the length of its lists.
     pub fn report(&self, topn: usize) -> FitReport {
         let Self { input, program, records } = self;
+        let unusable = if input.profile.kind.is_ir() { OTHER_IR_HASH } else { CUT_HASH };
         let rows = records.records.iter().map(|row| {
             // Reports name only lost functions.
             if !row.class.is_lost() {
@@ -144,7 +146,7 @@ impl InstrFit {
                 class: row.class,
                 count: row.count,
                 now: now.filter(|now| *now != name).map(<[u8]>::to_vec),
-                detail: (row.class == Class::Unusable).then(|| CUT_HASH.to_string()),
+                detail: (row.class == Class::Unusable).then(|| unusable.to_string()),
             }
         });
         let named =

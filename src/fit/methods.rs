@@ -258,7 +258,7 @@ impl MethodsFit {
         let tables = &self.document.tables;
         let mut counts: Vec<u128> = vec![0; self.verdicts.len()];
         let mut sections: BTreeMap<SectionKind, SectionRow> = BTreeMap::new();
-        let misfits = self.misfits();
+        let (misfits, owners) = (self.misfits(), self.owners());
         for_each_entry(&self.document, |kind, context, events| {
             let empty = SectionRow { section: kind.name(), entries: 0, used_entries: 0, events: 0, used_events: 0 };
             let section = sections.entry(kind).or_insert(empty);
@@ -267,7 +267,7 @@ impl MethodsFit {
             if blamed.is_none() {
                 (section.used_entries, section.used_events) = (section.used_entries + 1, section.used_events + events);
             }
-            if let Some(method) = blamed.or_else(|| self.document.contexts.leaf(context).map(|leaf| leaf.method)) {
+            if let Some(method) = blamed.or(owners[context.index()]) {
                 counts[method.index()] += events;
             }
         });
@@ -306,6 +306,17 @@ impl MethodsFit {
             misfits[context.index()] = if fits { misfits[caller.index()] } else { Some(frame.method) };
         }
         misfits
+    }
+
+    /// Returns the innermost method of each context that is judged.
+    fn owners(&self) -> Vec<Option<MethodHandle>> {
+        let contexts = &self.document.contexts;
+        let mut owners = vec![None; contexts.len()];
+        for (context, caller, frame) in contexts.iter() {
+            let is_judged = self.verdict(frame.method).is_some();
+            owners[context.index()] = if is_judged { Some(frame.method) } else { owners[caller.index()] };
+        }
+        owners
     }
 
     fn program_classes(&self) -> Vec<(ProgramClass, Vec<u8>)> {

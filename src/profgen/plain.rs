@@ -5,8 +5,9 @@
 //! line has fewer samples than calls, the count of the line and the sums grow by the difference.
 //! Entries of functions are counted by the instructions that run once per entry. Calls are not counted: a function that
 //! was entered often and briefly has fewer samples than one that ran long. So a function's number of entries is divided
-//! among its callers, by the samples with each call in the call chain. A function that jumps to another one in place of a
-//! call has no frame; the jump counts as the call if it is its only one to that function.
+//! among its callers, by the samples with each call in the call chain; of a recursive function, by its innermost call. A
+//! function that jumps to another one in place of a call has no frame; the jump counts as the call if it is its only one
+//! to that function.
 
 use super::builder::{raise_with_totals, update_total};
 use super::counters::{Counters, Counts, EXTERNAL};
@@ -174,9 +175,9 @@ impl PlainGatherer {
             inner = program.functions.entry_of(call);
             is_known = call == EXTERNAL || program.functions.range_at(call).is_some();
         }
-        // A recursive call counts once.
-        self.calls.sort_unstable();
-        self.calls.dedup();
+        // Only the innermost call of a recursive function counts: its first caller is in every chain.
+        self.calls.sort_by_key(|(_, callee)| *callee);
+        self.calls.dedup_by_key(|(_, callee)| *callee);
         for call in self.calls.drain(..) {
             *self.counters.branches.entry(call).or_default() += 1;
             self.findings.calls = self.findings.calls.saturating_add(u64::from(call.0 != EXTERNAL));

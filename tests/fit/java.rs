@@ -100,6 +100,8 @@ fn methods_of_the_jdk_are_compared_if_their_classes_are_given() {
     let report = folder.fit(&format!("app.iprof --against {jar}"));
     assert_eq!((functions(&report, "used"), functions(&report, "gone")), (7, 0), "{report:#}");
     assert_eq!(report["used_counts"], 1.0);
+    // An entry in the JDK counts for the innermost method that is compared, like those that are lost.
+    assert_eq!(report["functions"][0]["count"], 91 + 144 + 10 + 1000, "{report:#}");
     let notes = report["notes"].to_string();
     assert!(notes.contains("1 method of the JDK not compared, because their classes are not given"), "{notes}");
     // Entries that were not compared stay.

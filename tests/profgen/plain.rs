@@ -213,6 +213,24 @@ fn tail_calls_count_as_calls() {
     }
 }
 
+/// The first caller of a recursive function is in every chain, but called it once.
+#[test]
+fn the_innermost_call_of_a_recursive_function_counts() {
+    let Some(folder) = available("recursion", &["clang-22", "objdump", "readelf"]).then(Folder::new) else {
+        return;
+    };
+    compile(&folder, &format!("{CLANG} -no-pie"), "recursion.c", "walks");
+    let [main, walk] = ["main", "walk"].map(|name| instructions(&folder, "walks", name));
+    let (inner, outer, at) = (after(&walk, "call"), after(&main, "<walk>"), walk[3].0);
+    let mut samples = vec![(at, vec![IN_USER, at, inner, inner, inner, outer, 0x7000_0000]); 95];
+    samples.extend(vec![(at, vec![IN_USER, at, outer, 0x7000_0000]); 5]);
+    folder.write("perf.data", plain_recording(&folder, "walks", &samples));
+    convert(&folder, "perf.data --binary walks -o walks.proftext");
+    let profile = read(&folder, "walks.proftext");
+    let (of_walk, of_main) = profile.split_once("main:").unwrap_or_else(|| panic!("{profile}"));
+    assert!(of_walk.contains(": 95 walk:95\n") && of_main.contains(": 5 walk:5\n"), "{profile}");
+}
+
 /// A shared library calls its own functions by its linkage table, unless they are hidden.
 #[test]
 fn calls_by_a_linkage_table_are_those_of_the_call_chain() {

@@ -28,8 +28,12 @@ pub enum FindingKind {
     HashOfLaterRelease,
     /// Hashes of LLVM 21 or earlier, which the target does not compute for the requested version.
     HashOfEarlierRelease,
-    /// Hashes of LLVM 10 or earlier. No later release computes them.
+    /// Front-end hashes of LLVM 10 or earlier for a later release, or the reverse. LLVM 6 and 11 changed them.
     HashOfFirstAlgorithms,
+    /// Front-end hashes of LLVM 10, or of LLVM 11 or 12: their raw profiles have the same version.
+    AmbiguousHash,
+    /// Hashes of IR profiles of LLVM 11 or earlier for a later release, or the reverse. LLVM 12 changed them.
+    IrHashOfOtherRelease,
     /// MC/DC bitmaps of LLVM 18 for a later release, or the reverse, or both together.
     BitmapOfOtherRelease,
 }
@@ -37,7 +41,7 @@ pub enum FindingKind {
 impl FindingKind {
     /// Returns true if the target will not use data that the inputs have.
     pub fn is_loss(self) -> bool {
-        !matches!(self, Self::Renamed | Self::Joined | Self::Rehashed | Self::TwoHashes)
+        !matches!(self, Self::Renamed | Self::Joined | Self::Rehashed | Self::TwoHashes | Self::AmbiguousHash)
     }
 
     /// Returns the identifier in JSON output.
@@ -53,6 +57,8 @@ impl FindingKind {
             Self::HashOfLaterRelease => "hash-of-later-release",
             Self::HashOfEarlierRelease => "hash-of-earlier-release",
             Self::HashOfFirstAlgorithms => "hash-of-first-algorithms",
+            Self::AmbiguousHash => "ambiguous-hash",
+            Self::IrHashOfOtherRelease => "ir-hash-of-other-release",
             Self::BitmapOfOtherRelease => "bitmap-of-other-release",
         }
     }
@@ -89,9 +95,18 @@ impl FindingKind {
             Self::HashOfEarlierRelease => {
                 ("function has a hash of LLVM 11 to 21", "functions have hashes of LLVM 11 to 21")
             }
-            Self::HashOfFirstAlgorithms => {
-                ("function has a hash of LLVM 10 or earlier", "functions have hashes of LLVM 10 or earlier")
-            }
+            Self::HashOfFirstAlgorithms => (
+                "function has a front-end hash that the target does not compute",
+                "functions have front-end hashes that the target does not compute",
+            ),
+            Self::AmbiguousHash => (
+                "function has a hash of LLVM 10, or of LLVM 11 or 12",
+                "functions have hashes of LLVM 10, or of LLVM 11 or 12",
+            ),
+            Self::IrHashOfOtherRelease => (
+                "function has an IR hash that the target does not compute",
+                "functions have IR hashes that the target does not compute",
+            ),
             Self::BitmapOfOtherRelease => (
                 "function has an MC/DC bitmap that the target does not understand",
                 "functions have MC/DC bitmaps that the target does not understand",
@@ -110,9 +125,21 @@ impl FindingKind {
                     .into(),
             ),
             Self::HashOfEarlierRelease => Some(Hint::ChooseNoVersion),
-            Self::HashOfFirstAlgorithms => {
-                Some("the compiler ignores these records; record new profiles with a newer compiler".into())
-            }
+            Self::HashOfFirstAlgorithms => Some(
+                "LLVM 6 and 11 changed these hashes, and a compiler ignores records with others; record new profiles \
+                 with the target compiler"
+                    .into(),
+            ),
+            Self::AmbiguousHash => Some(
+                "LLVM 11 changed these hashes, and raw version 5 is of LLVM 10 to 12: a target on the other side of the \
+                 change ignores these records"
+                    .into(),
+            ),
+            Self::IrHashOfOtherRelease => Some(
+                "LLVM 12 changed the hashes of IR profiles, and a compiler ignores records with the others; record new \
+                 profiles with the target compiler"
+                    .into(),
+            ),
             Self::BitmapOfOtherRelease => Some(
                 "LLVM 19 changed MC/DC bitmaps, and llvm-cov can crash on the others; merge profiles of LLVM 18 \
                  separately, for LLVM 18"
@@ -225,10 +252,18 @@ pub struct Origins {
     pub may_be_before_18: bool,
     /// Some input may contain names of LLVM 18 or later: `file;function`.
     pub may_be_from_18: bool,
-    /// Some input was written by LLVM 5 or earlier, whose front end uses hash version 1.
+    /// Some input may have been written by LLVM 5 or earlier, whose front end uses hash version 1.
     pub first_algorithm: bool,
-    /// Some input may have been written by LLVM 6 to 10: hash version 2.
+    /// Some input was written by LLVM 6 to 10: hash version 2.
     pub second_algorithm: bool,
+    /// Some input was written by LLVM 10, or by LLVM 11 or 12, which use hash version 3.
+    pub(crate) second_or_third_algorithm: bool,
+    /// Some input was written by LLVM 11 or later: hash version 3 or 4.
+    pub(crate) later_algorithm: bool,
+    /// Some input may have IR hashes of LLVM 11 or earlier.
+    pub(crate) may_be_early_ir: bool,
+    /// Some input may have IR hashes of LLVM 12 or later.
+    pub(crate) may_be_later_ir: bool,
     /// Some input may have been written by LLVM 22 or later: hash version 4.
     pub may_be_fourth: bool,
     /// Some input was written by LLVM 18, whose MC/DC bitmaps differ from those of later releases.
@@ -244,7 +279,10 @@ impl Origins {
         self.may_be_before_18 |= version <= 8;
         self.may_be_from_18 |= version > 8;
         self.first_algorithm |= version <= 4;
-        self.second_algorithm |= version == 5;
+        self.second_or_third_algorithm |= version == 5;
+        self.later_algorithm |= version > 5;
+        self.may_be_early_ir |= version <= 5;
+        self.may_be_later_ir |= version >= 5;
         self.may_be_fourth |= version >= 10;
         self.bitmaps_of_18 |= version == 9;
         self.bitmaps_since_19 |= version >= 10;
@@ -257,6 +295,9 @@ impl Origins {
         self.may_be_from_18 |= version > 10;
         self.first_algorithm |= version <= 4;
         self.second_algorithm |= version == 5;
+        self.later_algorithm |= version > 5;
+        self.may_be_early_ir = true;
+        self.may_be_later_ir |= version >= 7;
         self.may_be_fourth |= version >= 12;
         self.bitmaps_of_18 |= version == 11;
         self.bitmaps_since_19 |= version >= 12;
@@ -266,6 +307,8 @@ impl Origins {
     pub(crate) fn add_colon_names(&mut self) {
         self.before_18 = true;
         self.may_be_before_18 = true;
+        self.may_be_early_ir = true;
+        self.may_be_later_ir = true;
         self.may_be_fourth = true;
     }
 
@@ -273,6 +316,8 @@ impl Origins {
     pub fn add_unknown(&mut self) {
         self.may_be_before_18 = true;
         self.may_be_from_18 = true;
+        self.may_be_early_ir = true;
+        self.may_be_later_ir = true;
         self.may_be_fourth = true;
     }
 }

@@ -8,10 +8,11 @@ use crate::error::{Result, Warning};
 use crate::instr::cross_release::bitmaps;
 use crate::instr::cross_release::finding::FindingKind;
 use crate::instr::cross_release::finding::{CrossReleaseOptions, Origins};
+use crate::instr::cross_release::ir_hashes::IrHashes;
 use crate::instr::cross_release::names::FOURTH_RELEASE;
-use crate::instr::cross_release::names::names_may_change;
 use crate::instr::cross_release::names::{Changes, changed, rebuild};
-use crate::instr::cross_release::names::{FIRST_THIRD_VERSION, FOURTH_MASK, FOURTH_VERSION, is_of_clang, is_small};
+use crate::instr::cross_release::names::{FOURTH_MASK, FOURTH_VERSION, is_of_clang, is_small};
+use crate::instr::cross_release::names::{names_may_change, other_algorithm};
 use crate::instr::cross_release::{AdaptedProfile, cross};
 use crate::model::{
     BinaryId, FunctionRecord, MemProfSection, NameRef, Profile, ProfileKind, ProfileReader, RecordRef, Release,
@@ -255,6 +256,7 @@ impl ProfileReader for FollowingReader<'_> {
 #[derive(Debug)]
 pub(crate) struct RewriteCheck {
     is_ir: bool,
+    ir_hashes: IrHashes,
     /// Whether names from the other side of LLVM 18 are possible.
     names_may_change: bool,
     has_colon: bool,
@@ -269,13 +271,13 @@ impl RewriteCheck {
     /// Returns a check for a profile of the given kind.
     pub(crate) fn new(kind: ProfileKind, options: &CrossReleaseOptions) -> Self {
         let origins = options.origins;
-        let first_algorithms = origins.first_algorithm || origins.second_algorithm;
         Self {
             is_ir: kind.is_ir(),
+            ir_hashes: IrHashes::new(options),
             names_may_change: names_may_change(options),
             has_colon: false,
             has_semicolon: false,
-            has_large_hash: first_algorithms && options.indexed_version >= FIRST_THIRD_VERSION,
+            has_large_hash: other_algorithm(origins, options.indexed_version).is_some(),
             bitmaps_may_differ: bitmaps::may_differ(options),
         }
     }
@@ -284,7 +286,10 @@ impl RewriteCheck {
     pub(crate) fn look_at(&mut self, name: &[u8], mut hashes: impl Iterator<Item = u64>) {
         if !self.is_ir {
             self.has_large_hash |= hashes.any(|hash| !is_small(hash) && is_of_clang(name, hash));
-        } else if self.names_may_change && !(self.has_colon && self.has_semicolon) {
+            return;
+        }
+        self.ir_hashes.add(hashes);
+        if self.names_may_change && !(self.has_colon && self.has_semicolon) {
             self.has_colon |= memchr::memchr(b':', name).is_some();
             self.has_semicolon |= memchr::memchr(b';', name).is_some();
         }
@@ -295,6 +300,10 @@ impl RewriteCheck {
     pub(crate) fn leaves_all(&self) -> bool {
         // A name of the new form contains `;`, a name of the old form contains `:`.
         let names_stay = !self.names_may_change || !self.has_semicolon || !self.has_colon;
-        if self.is_ir { names_stay } else { !self.has_large_hash && !self.bitmaps_may_differ }
+        if self.is_ir {
+            names_stay && !self.ir_hashes.differ()
+        } else {
+            !self.has_large_hash && !self.bitmaps_may_differ
+        }
     }
 }

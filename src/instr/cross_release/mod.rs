@@ -4,7 +4,7 @@
 //! functions that they do not find, often without a message:
 //!
 //! * IR profiles name a local function `file:function` up to LLVM 17 and `file;function` since LLVM 18. The hashes are
-//!   the same (`names.rs`).
+//!   the same (`names.rs`), except that LLVM 12 changed all of them (`ir_hashes.rs`).
 //! * Front-end profiles of clang keep their names. Since LLVM 22 the four highest bits of a large FuncHash are zero.
 //!   The version of the indexed file determines which of the two a compiler computes (`names.rs`). It also determines
 //!   the meaning of MC/DC bitmaps, which changed in LLVM 19 (`bitmaps.rs`).
@@ -16,6 +16,7 @@ pub mod apply;
 pub(crate) mod bitmaps;
 mod finding;
 mod follow;
+pub(crate) mod ir_hashes;
 pub(crate) mod names;
 
 #[cfg(test)]
@@ -97,6 +98,7 @@ impl Changed {
     fn of(profile: &Profile, options: &CrossReleaseOptions) -> Self {
         let (mut counted, mut former_names) = (Counted::default(), HashMap::new());
         let (rebuilt, release, indexed_version) = if profile.kind.is_ir() {
+            ir_hashes::note_ir_hashes(profile, options, &mut counted);
             let rebuilt = names::adapt_names(profile, options, &mut counted, &mut former_names);
             (rebuilt, options.release, options.indexed_version)
         } else {

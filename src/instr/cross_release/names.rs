@@ -191,7 +191,7 @@ pub(super) fn adapt_hashes(
 ) -> (Option<Rebuilt>, Release, u32) {
     let found = Hashes::of(profile, options);
     let (release, version) = found.choose(options);
-    found.note_first_algorithms(profile, options, version, counted);
+    note_other_algorithms(profile, options.origins, version, counted);
     if found.third.is_empty() && found.fourth.is_empty() {
         return (None, release, version);
     }
@@ -213,6 +213,33 @@ pub(super) fn adapt_hashes(
     functions.into_iter().for_each(|id| counted.add(FindingKind::Rehashed, id));
     let changes = Changes { hashes, ..Changes::default() };
     (Some(rebuild(profile, changes, release, counted)), release, version)
+}
+
+/// Returns the finding for front-end hashes of inputs that a compiler computes otherwise for files of `version`, and
+/// whether that includes small hashes. Hash version 2 differs from version 3 only for large functions.
+pub(super) fn other_algorithm(origins: Origins, version: u32) -> Option<(FindingKind, bool)> {
+    let (first, second) = (version < SECOND_VERSION, version < FIRST_THIRD_VERSION);
+    let Origins { first_algorithm, second_algorithm, second_or_third_algorithm, later_algorithm, .. } = origins;
+    let has_later = second_algorithm || second_or_third_algorithm || later_algorithm;
+    match () {
+        () if if first { has_later } else { first_algorithm } => Some((FindingKind::HashOfFirstAlgorithms, true)),
+        () if !first && if second { later_algorithm } else { second_algorithm } => {
+            Some((FindingKind::HashOfFirstAlgorithms, false))
+        }
+        () if second_or_third_algorithm => Some((FindingKind::AmbiguousHash, false)),
+        () => None,
+    }
+}
+
+fn note_other_algorithms(profile: &Profile, origins: Origins, version: u32, counted: &mut Counted) {
+    let Some((kind, with_small)) = other_algorithm(origins, version) else { return };
+    for function in profile.functions.iter() {
+        let may_differ = |hash| if with_small { hash != 0 } else { !is_small(hash) };
+        let mut hashes = function.records().map(|record| record.func_hash);
+        if hashes.any(|hash| may_differ(hash) && is_of_clang(function.name(), hash)) {
+            counted.add(kind, function.id());
+        }
+    }
 }
 
 /// The large hashes of functions that clang compiled.
@@ -262,28 +289,6 @@ impl Hashes {
             return (FOURTH_RELEASE, FOURTH_VERSION);
         }
         asked
-    }
-
-    fn note_first_algorithms(
-        &self,
-        profile: &Profile,
-        options: &CrossReleaseOptions,
-        version: u32,
-        counted: &mut Counted,
-    ) {
-        let origins = options.origins;
-        if version < FIRST_THIRD_VERSION || !(origins.first_algorithm || origins.second_algorithm) {
-            return;
-        }
-        for function in profile.functions.iter() {
-            // Hash version 2 differs from version 3 only for large functions.
-            let may_differ = |hash| if origins.first_algorithm { hash != 0 } else { !is_small(hash) };
-            let mut hashes = function.records().map(|record| record.func_hash);
-            let differs = hashes.any(|hash| may_differ(hash) && is_of_clang(function.name(), hash));
-            if differs {
-                counted.add(FindingKind::HashOfFirstAlgorithms, function.id());
-            }
-        }
     }
 
     /// Counts the functions that the target will not find if all hashes are kept.
@@ -452,6 +457,8 @@ fn retargeted(sites: &ValueSites, targets: &HashMap<NameRef, NameRef>) -> ValueS
 pub(crate) const FOURTH_MASK: u64 = (1 << 60) - 1;
 /// The first indexed version for which compilers compute hash version 3.
 pub(crate) const FIRST_THIRD_VERSION: u32 = 6;
+/// The first indexed version for which compilers compute hash version 2, whose small hashes are those of later versions.
+pub(crate) const SECOND_VERSION: u32 = 5;
 /// The first indexed version for which compilers compute hash version 4.
 pub(crate) const FOURTH_VERSION: u32 = 13;
 /// The largest group of a small hash.
