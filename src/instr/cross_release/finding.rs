@@ -30,7 +30,8 @@ pub enum FindingKind {
     HashOfEarlierRelease,
     /// Front-end hashes of LLVM 10 or earlier for a later release, or the reverse. LLVM 6 and 11 changed them.
     HashOfFirstAlgorithms,
-    /// Front-end hashes of LLVM 10, or of LLVM 11 or 12: their raw profiles have the same version.
+    /// Front-end hashes that may be of a release with another algorithm. Raw profiles of LLVM 3.9 to 9 have one version,
+    /// and those of LLVM 10 to 12. One of sixteen large hashes of LLVM 21 or earlier looks like one of LLVM 22.
     AmbiguousHash,
     /// Hashes of IR profiles of LLVM 11 or earlier for a later release, or the reverse. LLVM 12 changed them.
     IrHashOfOtherRelease,
@@ -100,8 +101,8 @@ impl FindingKind {
                 "functions have front-end hashes that the target does not compute",
             ),
             Self::AmbiguousHash => (
-                "function has a hash of LLVM 10, or of LLVM 11 or 12",
-                "functions have hashes of LLVM 10, or of LLVM 11 or 12",
+                "function has a hash that may be of another release",
+                "functions have hashes that may be of another release",
             ),
             Self::IrHashOfOtherRelease => (
                 "function has an IR hash that the target does not compute",
@@ -131,8 +132,8 @@ impl FindingKind {
                     .into(),
             ),
             Self::AmbiguousHash => Some(
-                "LLVM 11 changed these hashes, and raw version 5 is of LLVM 10 to 12: a target on the other side of the \
-                 change ignores these records"
+                "LLVM 6, 11 and 22 changed front-end hashes, and these do not show their release; a compiler ignores \
+                 records with others than its own"
                     .into(),
             ),
             Self::IrHashOfOtherRelease => Some(
@@ -252,11 +253,13 @@ pub struct Origins {
     pub may_be_before_18: bool,
     /// Some input may contain names of LLVM 18 or later: `file;function`.
     pub may_be_from_18: bool,
-    /// Some input may have been written by LLVM 5 or earlier, whose front end uses hash version 1.
+    /// Some input was written by LLVM 5 or earlier, whose front end uses hash version 1.
     pub first_algorithm: bool,
+    /// Some input was written by LLVM 3.9 to 9: hash version 1 or 2.
+    pub(crate) first_or_second_algorithm: bool,
     /// Some input was written by LLVM 6 to 10: hash version 2.
     pub second_algorithm: bool,
-    /// Some input was written by LLVM 10, or by LLVM 11 or 12, which use hash version 3.
+    /// Some input was written by LLVM 10 to 12: hash version 2 or 3.
     pub(crate) second_or_third_algorithm: bool,
     /// Some input was written by LLVM 11 or later: hash version 3 or 4.
     pub(crate) later_algorithm: bool,
@@ -273,12 +276,25 @@ pub struct Origins {
 }
 
 impl Origins {
+    /// Returns the first and the last front-end hash version that inputs of each kind can have; 3 is also 4.
+    pub(super) fn front_end_algorithms(self) -> impl Iterator<Item = (u32, u32)> + Clone {
+        let ranges = [
+            (self.first_algorithm, (1, 1)),
+            (self.first_or_second_algorithm, (1, 2)),
+            (self.second_algorithm, (2, 2)),
+            (self.second_or_third_algorithm, (2, 3)),
+            (self.later_algorithm, (3, 3)),
+        ];
+        ranges.into_iter().filter_map(|(has_some, range)| has_some.then_some(range))
+    }
+
     /// Adds a raw profile of the given version.
     pub(crate) fn add_raw(&mut self, version: u64) {
         self.before_18 |= version <= 8;
         self.may_be_before_18 |= version <= 8;
         self.may_be_from_18 |= version > 8;
-        self.first_algorithm |= version <= 4;
+        self.first_algorithm |= version <= 3;
+        self.first_or_second_algorithm |= version == 4;
         self.second_or_third_algorithm |= version == 5;
         self.later_algorithm |= version > 5;
         self.may_be_early_ir |= version <= 5;

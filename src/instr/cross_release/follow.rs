@@ -12,7 +12,7 @@ use crate::instr::cross_release::ir_hashes::IrHashes;
 use crate::instr::cross_release::names::FOURTH_RELEASE;
 use crate::instr::cross_release::names::{Changes, changed, rebuild};
 use crate::instr::cross_release::names::{FOURTH_MASK, FOURTH_VERSION, is_of_clang, is_small};
-use crate::instr::cross_release::names::{names_may_change, other_algorithm};
+use crate::instr::cross_release::names::{names_may_change, other_algorithms};
 use crate::instr::cross_release::{AdaptedProfile, cross};
 use crate::model::{
     BinaryId, FunctionRecord, MemProfSection, NameRef, Profile, ProfileKind, ProfileReader, RecordRef, Release,
@@ -277,7 +277,7 @@ impl RewriteCheck {
             names_may_change: names_may_change(options),
             has_colon: false,
             has_semicolon: false,
-            has_large_hash: other_algorithm(origins, options.indexed_version).is_some(),
+            has_large_hash: other_algorithms(origins, options.indexed_version) != [None; 2],
             bitmaps_may_differ: bitmaps::may_differ(options),
         }
     }

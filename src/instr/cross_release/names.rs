@@ -215,28 +215,29 @@ pub(super) fn adapt_hashes(
     (Some(rebuild(profile, changes, release, counted)), release, version)
 }
 
-/// Returns the finding for front-end hashes of inputs that a compiler computes otherwise for files of `version`, and
-/// whether that includes small hashes. Hash version 2 differs from version 3 only for large functions.
-pub(super) fn other_algorithm(origins: Origins, version: u32) -> Option<(FindingKind, bool)> {
-    let (first, second) = (version < SECOND_VERSION, version < FIRST_THIRD_VERSION);
-    let Origins { first_algorithm, second_algorithm, second_or_third_algorithm, later_algorithm, .. } = origins;
-    let has_later = second_algorithm || second_or_third_algorithm || later_algorithm;
-    match () {
-        () if if first { has_later } else { first_algorithm } => Some((FindingKind::HashOfFirstAlgorithms, true)),
-        () if !first && if second { later_algorithm } else { second_algorithm } => {
-            Some((FindingKind::HashOfFirstAlgorithms, false))
+/// Returns the findings for large and for small hashes of inputs that a compiler computes otherwise for files of
+/// `version`, or perhaps does. Hash versions 2 and 3 differ only for large functions.
+pub(super) fn other_algorithms(origins: Origins, version: u32) -> [Option<FindingKind>; 2] {
+    let target = 1 + u32::from(version >= SECOND_VERSION) + u32::from(version >= FIRST_THIRD_VERSION);
+    let of_any_size: fn(u32) -> u32 = |algorithm| algorithm;
+    [of_any_size, |algorithm| algorithm.min(2)].map(|class| {
+        let mut ranges = origins.front_end_algorithms().map(|(first, last)| (class(first), class(last)));
+        if ranges.clone().any(|(first, last)| !(first..=last).contains(&class(target))) {
+            return Some(FindingKind::HashOfFirstAlgorithms);
         }
-        () if second_or_third_algorithm => Some((FindingKind::AmbiguousHash, false)),
-        () => None,
-    }
+        ranges.any(|(first, last)| first != last).then_some(FindingKind::AmbiguousHash)
+    })
 }
 
 fn note_other_algorithms(profile: &Profile, origins: Origins, version: u32, counted: &mut Counted) {
-    let Some((kind, with_small)) = other_algorithm(origins, version) else { return };
+    let [large, small] = other_algorithms(origins, version);
+    if large.or(small).is_none() {
+        return;
+    }
     for function in profile.functions.iter() {
-        let may_differ = |hash| if with_small { hash != 0 } else { !is_small(hash) };
-        let mut hashes = function.records().map(|record| record.func_hash);
-        if hashes.any(|hash| may_differ(hash) && is_of_clang(function.name(), hash)) {
+        let kind_of = |hash| if is_small(hash) { small } else { large };
+        let mut hashes = function.records().map(|record| record.func_hash).filter(|hash| *hash != 0);
+        if let Some(kind) = hashes.find_map(|hash| kind_of(hash).filter(|_| is_of_clang(function.name(), hash))) {
             counted.add(kind, function.id());
         }
     }
@@ -250,12 +251,15 @@ struct Hashes {
     fourth: Vec<RecordId>,
     /// Whether the `fourth` hashes are probably of version 4.
     is_fourth: bool,
+    /// The finding for `fourth` hashes without the four bits that the target computes.
+    cut: FindingKind,
 }
 
 impl Hashes {
     fn of(profile: &Profile, options: &CrossReleaseOptions) -> Self {
-        let mut found = Self { third: Vec::new(), fourth: Vec::new(), is_fourth: false };
-        let mut has_twins = false;
+        let cut = FindingKind::HashOfLaterRelease;
+        let mut found = Self { third: Vec::new(), fourth: Vec::new(), is_fourth: false, cut };
+        let mut twins = 0;
         for function in profile.functions.iter() {
             let (third, fourth) = (found.third.len(), found.fourth.len());
             for id in function.record_ids() {
@@ -267,12 +271,15 @@ impl Hashes {
             }
             let hash = |id: &RecordId| profile.functions.record(*id).func_hash;
             let own = &found.fourth[fourth..];
-            has_twins |=
-                found.third[third..].iter().any(|id| own.iter().any(|own| hash(own) == hash(id) & FOURTH_MASK));
+            let is_twin = |id: &&RecordId| own.iter().any(|own| hash(own) == hash(id) & FOURTH_MASK);
+            twins += found.third[third..].iter().filter(is_twin).count();
         }
         // One in sixteen of the large hashes of version 3 looks like version 4.
         let by_chance = if found.third.is_empty() { 0 } else { found.third.len() / 4 + 4 };
-        found.is_fourth = options.origins.may_be_fourth && (has_twins || found.fourth.len() > by_chance);
+        found.is_fourth = options.origins.may_be_fourth && (twins > 0 || found.fourth.len() > by_chance);
+        if found.fourth.len().saturating_sub(twins) <= found.third.len() / 8 + 2 && !found.third.is_empty() {
+            found.cut = FindingKind::AmbiguousHash;
+        }
         found
     }
 
@@ -312,7 +319,7 @@ impl Hashes {
                 } else if reads_fourth {
                     kinds.insert(FindingKind::HashOfEarlierRelease);
                 } else if self.is_fourth {
-                    kinds.insert(FindingKind::HashOfLaterRelease);
+                    kinds.insert(self.cut);
                 }
             }
             kinds.into_iter().for_each(|kind| counted.add(kind, function.id()));
@@ -345,7 +352,7 @@ impl Hashes {
                 }
             }
             if misses {
-                counted.add(FindingKind::HashOfLaterRelease, function.id());
+                counted.add(self.cut, function.id());
             }
         }
         hashes
