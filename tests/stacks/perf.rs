@@ -289,7 +289,7 @@ fn a_stripped_program_has_the_functions_of_its_separate_debug_file() {
     let folder = Folder::new("perf-stripped");
     folder.write("spin.c", PROGRAM);
     let at = &folder.0;
-    let build = ["-O1", "-g", "-Wl,--build-id", "-fno-omit-frame-pointer", "spin.c", "-o", "full"];
+    let build = ["-O1", "-g", "-Wl,--build-id=0xa1b2c3d4", "-fno-omit-frame-pointer", "spin.c", "-o", "full"];
     let record = ["record", "-q", "-F", "199", "-e", "cpu-clock", "-g", "-o", "perf.data", "./spin"];
     if !runs("cc", &build, at)
         || !runs("objcopy", &["--only-keep-debug", "full", "spin.debug"], at)
@@ -317,6 +317,14 @@ fn a_stripped_program_has_the_functions_of_its_separate_debug_file() {
         assert!(!warnings.contains(&warning) && !warnings.contains("no samples of this program"), "{warnings}");
         assert_eq!(folder.read("b.collapsed"), folder.read("full.collapsed"), "{binaries}");
     }
+    // perf stored a copy before the program was stripped.
+    let cache = at.join(".debug/.build-id/a1/b2c3d4");
+    std::fs::create_dir_all(&cache).unwrap();
+    std::fs::copy(at.join("full"), cache.join("elf")).unwrap();
+    let warnings = run("convert perf.data -o c.collapsed");
+    assert!(!warnings.contains(&warning), "{warnings}");
+    assert_eq!(folder.read("c.collapsed"), folder.read("full.collapsed"));
+    std::fs::remove_dir_all(at.join(".debug")).unwrap();
     // Its segments do not say where the program was mapped.
     std::fs::rename(at.join("spin"), at.join("moved")).unwrap();
     let warnings = run("convert perf.data --binary spin.debug -o c.collapsed");

@@ -199,7 +199,11 @@ impl Resolver<'_> {
         // A separate debug file does not say where the program was mapped.
         let Some(debug) = given.into_iter().next() else {
             let program = found?;
-            let debug = program.build_id().and_then(|id| debug_file(&id));
+            // A program can be stripped after the recording.
+            let unstripped = |id: &[u8]| Program::open(&cached_file(id, &["elf"])?).ok();
+            let is_stripped = !program.has_symbol_table();
+            let of_build = |id: &[u8]| debug_file(id).or_else(|| is_stripped.then(|| unstripped(id))?);
+            let debug = program.build_id().and_then(|id| of_build(&id));
             return Ok((program, debug));
         };
         let path = debug.path.display().to_string();
