@@ -347,7 +347,7 @@ fn sample_words(facts: &ProgramFacts) -> &'static str {
         return "not usable: Go's compiler reads CPU profiles in pprof";
     }
     if facts.has_short_names && !facts.has_probes {
-        return "usable, by lines, but not for C++: debug info has no mangled names";
+        return "usable, by lines, but not for functions of C++ and Rust whose debug info has no mangled names";
     }
     match (facts.has_probes, facts.has_lines, facts.has_debug_link) {
         (true, true, _) => "usable, by pseudo-probes and lines",
@@ -366,8 +366,8 @@ fn advice_on(facts: &ProgramFacts) -> Vec<String> {
     }
     if facts.has_short_names && !facts.has_probes {
         advice.push(
-            "for sample profiles of C++, compile with -g, or add -fdebug-info-for-profiling: compilers find functions by \
-             mangled names"
+            "for sample profiles of C++ and Rust, compile with -g, or add -fdebug-info-for-profiling of clang: compilers \
+             find functions by mangled names"
                 .to_string(),
         );
     }

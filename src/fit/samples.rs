@@ -87,6 +87,9 @@ pub(crate) fn compare_samples(
                 verdict(name, seen, now, function, has_probes, program.places)
             }
             (None, Some(_)) => Verdict { class: Class::Unusable, now: None, detail: Some(CUT_NAME.to_string()) },
+            (None, None) if program.short_names.contains(&name.hash()) => {
+                Verdict { class: Class::Unusable, now: None, detail: Some(SHORT_NAME.to_string()) }
+            }
             (None, None) => match moved() {
                 Some(now) => Verdict { class: Class::Moved, now: Some(now.to_vec()), detail: None },
                 None => Verdict { class: Class::Gone, now: None, detail: None },
@@ -198,6 +201,8 @@ fn without_parts(name: &[u8]) -> &[u8] {
 const CUT_NAME: &str = "the compiler looks for the name up to its first dot";
 /// Why a compiler does not find the samples of a function of `-funique-internal-linkage-names`, also inlined ones.
 const CUT_SUFFIX: &str = "the compiler looks for the name without its unique suffix";
+/// Why a compiler does not find the samples of a function of a program with `-g1`.
+const SHORT_NAME: &str = "the compiler looks for the mangled name, which debug info of -g1 lacks";
 /// Why a compiler cannot use the samples of a function.
 const NO_LINES: &str = "no line table in the new build";
 
@@ -524,6 +529,8 @@ pub struct SampledProgram {
     /// The LLVM release that built it, if the program has it.
     pub release: Option<Release>,
     pub(super) places: Places,
+    /// Hashes of names without classes and parameters, which debug info has in place of mangled ones.
+    pub(super) short_names: HashSet<NameRef>,
     by_hash: HashMap<NameRef, Vec<u8>>,
 }
 
@@ -531,7 +538,8 @@ impl SampledProgram {
     /// A program with these functions.
     pub fn new(source: String, functions: BTreeMap<Vec<u8>, SampledFunction>) -> Self {
         let by_hash = functions.keys().map(|name| (name_ref(name), name.clone())).collect();
-        Self { source, functions, has_checksums: false, release: None, places: Places::default(), by_hash }
+        let (places, short_names) = (Places::default(), HashSet::new());
+        Self { source, functions, has_checksums: false, release: None, places, short_names, by_hash }
     }
 
     /// Sets the hash of a name, because profiles may contain only hashes.

@@ -75,9 +75,11 @@ impl<'data> Records<'data> {
     /// Returns the FuncHashes of its records, without decoding other data.
     pub(crate) fn func_hashes(&self) -> impl Iterator<Item = u64> + use<'_, 'data> {
         let mut walk = self.clone();
-        std::iter::from_fn(move || {
-            let hash = walk.rest.clone().u64("FuncHash").ok()?;
-            walk.skip_record().ok().map(|_| hash)
+        (0..self.len()).map_while(move |at| {
+            if at > 0 {
+                walk.skip_record().ok()?;
+            }
+            walk.rest.clone().u64("FuncHash").ok()
         })
     }
 

@@ -75,7 +75,7 @@ pub(crate) fn inline_chains(
 pub(crate) struct MissingDebugInfo {
     /// The number of units whose split debug info is not where it should be.
     pub(crate) split_units: u64,
-    /// Whether there are functions of C++, and none has a mangled name (`-g1`).
+    /// Whether there are units of C++ or Rust without mangled names.
     pub(crate) mangled_names: bool,
 }
 
@@ -89,29 +89,38 @@ impl MissingDebugInfo {
         let debug = DebugInfo::load(file, path, None, None, limits)?;
         let dwarf = debug.dwarf();
         let mut missing = Self::default();
-        let (mut has_short, mut has_mangled) = (false, false);
         for unit in &debug.units(&dwarf)? {
             if unit.dwo_id.is_some() {
                 missing.split_units += u64::from(debug.split.is_missing(&dwarf, unit)?);
-                // Its functions are in the other file.
-                has_mangled = true;
-            } else if is_cpp(unit)? {
-                let abbreviations = || (1..).map_while(|code| unit.abbreviations.get(code));
-                let names = [constants::DW_AT_linkage_name, constants::DW_AT_MIPS_linkage_name];
-                let is_named =
-                    abbreviations().any(|entry| entry.attributes().iter().any(|of| names.contains(&of.name())));
-                has_mangled |= is_named;
-                has_short |= !is_named && abbreviations().any(|entry| entry.tag() == constants::DW_TAG_subprogram);
+            } else {
+                missing.mangled_names |= lacks_mangled_names(unit)?;
             }
         }
-        missing.mangled_names = has_short && !has_mangled;
         Ok(missing)
     }
 }
 
-fn is_cpp(unit: &Unit<Slice<'_>>) -> Result<bool> {
+/// Returns true for units of C++ and Rust that have functions, but neither mangled names nor types nor parameters: those
+/// of `-g1`.
+pub(crate) fn lacks_mangled_names(unit: &Unit<Slice<'_>>) -> Result<bool> {
+    let abbreviations = || (1..).map_while(|code| unit.abbreviations.get(code));
+    let has = |tag| abbreviations().any(|entry| entry.tag() == tag);
+    let names = [constants::DW_AT_linkage_name, constants::DW_AT_MIPS_linkage_name];
+    let is_named = || abbreviations().any(|entry| entry.attributes().iter().any(|of| names.contains(&of.name())));
+    let is_more = || has(constants::DW_TAG_base_type) || has(constants::DW_TAG_formal_parameter);
+    Ok(mangles_names(unit)? && has(constants::DW_TAG_subprogram) && !is_named() && !is_more())
+}
+
+/// Returns true if GCC compiled the unit from C++.
+pub(crate) fn is_of_gcc(dwarf: &Dwarf<Slice<'_>>, unit: &Unit<Slice<'_>>, strings: Option<&StringSection>) -> bool {
+    let producer = root_of(unit).ok().and_then(|root| root.attr_value(constants::DW_AT_producer));
+    let producer = producer.and_then(|value| string(dwarf, unit, value, strings).ok());
+    producer.is_some_and(|producer| producer.starts_with(b"GNU C++"))
+}
+
+fn mangles_names(unit: &Unit<Slice<'_>>) -> Result<bool> {
     use constants::{DW_LANG_C_plus_plus, DW_LANG_C_plus_plus_03, DW_LANG_C_plus_plus_11, DW_LANG_C_plus_plus_14};
-    use constants::{DW_LANG_C_plus_plus_17, DW_LANG_C_plus_plus_20};
+    use constants::{DW_LANG_C_plus_plus_17, DW_LANG_C_plus_plus_20, DW_LANG_Rust};
     let all = [
         DW_LANG_C_plus_plus,
         DW_LANG_C_plus_plus_03,
@@ -119,6 +128,7 @@ fn is_cpp(unit: &Unit<Slice<'_>>) -> Result<bool> {
         DW_LANG_C_plus_plus_14,
         DW_LANG_C_plus_plus_17,
         DW_LANG_C_plus_plus_20,
+        DW_LANG_Rust,
     ];
     let language = root_of(unit)?.attr_value(constants::DW_AT_language);
     Ok(matches!(language, Some(AttributeValue::Language(language)) if all.contains(&language)))
@@ -722,11 +732,7 @@ impl<'u, 'a> Functions<'u, 'a> {
     /// Returns true if GCC compiled the unit from C++.
     fn is_of_gcc(&mut self, at: usize) -> bool {
         let (dwarf, unit, strings) = (self.dwarf, &self.units[at], self.strings);
-        *self.of_gcc.entry(at).or_insert_with(|| {
-            let producer = root_of(unit).ok().and_then(|root| root.attr_value(constants::DW_AT_producer));
-            let producer = producer.and_then(|value| string(dwarf, unit, value, strings).ok());
-            producer.is_some_and(|producer| producer.starts_with(b"GNU C++"))
-        })
+        *self.of_gcc.entry(at).or_insert_with(|| is_of_gcc(dwarf, unit, strings))
     }
 }
 

@@ -17,4 +17,5 @@ pub(crate) use debug_info::{NEEDS_SPLIT_FILES, SplitDebugInfo, is_package};
 pub(crate) use debug_info::{StringSection, contents_in_place, is_section_of_code};
 pub(crate) use debug_info::{parse, unable};
 pub(crate) use inlining::{DebugInfo, InlineChains, InlineFrame, MissingDebugInfo, Subprogram, inline_chains};
+pub(crate) use inlining::{is_of_gcc, lacks_mangled_names};
 pub(crate) use probe_descriptors::{PROBE_DESCRIPTORS, ProbeDescriptor, read_probe_descriptors};

@@ -463,7 +463,7 @@ fn warn_of_short_names(functions: &Functions, starts: impl Iterator<Item = u64>,
 
 fn warnings_of(report: &SampleReport, counters: &Counters, loaded: &Program<'_>) -> Vec<String> {
     let SampleReport { program, read, runs, plain, probes, contexts, .. } = report;
-    let mut warnings = if counters.is_plain() { plain.warnings(loaded.name()) } else { Vec::new() };
+    let mut warnings = if counters.is_plain() { plain.warnings(loaded.name(), loaded.is_of_go) } else { Vec::new() };
     if let Some(damage) = loaded.damage() {
         let units = number_of(program.damaged_units, "unit");
         warnings.push(format!("{units} of debug info cannot be read as a whole, the first because of {damage}"));

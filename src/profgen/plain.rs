@@ -53,7 +53,7 @@ pub struct PlainFindings {
 
 impl PlainFindings {
     /// The warnings about a profile of these samples.
-    pub(super) fn warnings(&self, program: &str) -> Vec<String> {
+    pub(super) fn warnings(&self, program: &str, is_of_go: bool) -> Vec<String> {
         let samples = |count: u64| number_of(count, "sample");
         let mut warnings = vec![format!(
             "no sample has branch records: counts are estimated from {}; record branches with `perf record -b` if the \
@@ -74,7 +74,9 @@ impl PlainFindings {
             let unused = self.all.saturating_sub(self.used);
             warnings.push(format!("not used: {unused} of {} ({})", samples(self.all), reasons.join(", ")));
         }
-        if self.calls == 0 {
+        if is_of_go {
+            warnings.push("Go's compiler reads no sample profiles: merge the recording into default.pgo".to_string());
+        } else if self.calls == 0 {
             warnings.push(format!(
                 "no call chain has a call within {program}: if there are calls, record with `perf record -g` and compile it \
                  with frame pointers"

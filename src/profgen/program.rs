@@ -141,6 +141,8 @@ pub struct Program<'f> {
     pub(super) name: Vec<u8>,
     /// Whether it is a Windows program, whose mappings have Windows paths.
     pub(super) is_windows: bool,
+    /// Whether Go's linker made it.
+    pub(super) is_of_go: bool,
     /// Executable segments in the order of the headers, at least one.
     pub(super) segments: Vec<Segment>,
     /// Address of the first loaded segment, rounded to a page.
@@ -243,6 +245,7 @@ impl<'f> Program<'f> {
             path,
             name: path.file_name().map(|name| name.as_encoded_bytes().to_vec()).unwrap_or_default(),
             is_windows: matches!(file, File::Pe32(_) | File::Pe64(_)),
+            is_of_go: [".go.buildinfo", "__go_buildinfo"].iter().any(|name| file.section_by_name(name).is_some()),
             segments,
             first_loaded,
             code,

@@ -88,7 +88,7 @@ fn instrumented_programs_of_each_release_state_their_raw_version() {
 
 #[test]
 fn sample_profiles_of_plain_programs_are_described() {
-    if !available("sample_profiles_of_plain_programs_are_described", &["clang-22", "gcc", "objcopy"]) {
+    if !available("sample_profiles_of_plain_programs_are_described", &["clang-22", "gcc", "objcopy", "rustc"]) {
         return;
     }
     let folder = sources();
@@ -110,8 +110,10 @@ fn sample_profiles_of_plain_programs_are_described() {
         "int helper(int x) { return x * x; }\nint main(int count, char **) { return helper(count); }\n",
     );
     folder.write("main.cpp", "int main() { return 0; }\n");
+    folder.write("app.rs", "fn main() { println!(\"{}\", std::env::args().map(|a| a.len()).sum::<usize>()); }\n");
+    folder.run("clang++-22 -O1 -g1 -Dmain=other -c app.cpp -o app.o");
     let of_lines = "usable, by lines, for functions that have them";
-    let of_c_only = "usable, by lines, but not for C++: debug info has no mangled names";
+    let of_c_only = "usable, by lines, but not for functions of C++ and Rust whose debug info has no mangled names";
     for (command, expected) in [
         ("clang++-22 -O1 -g1 app.cpp", of_c_only),
         ("clang++-22 -O1 -g1 -fdebug-info-for-profiling app.cpp", of_lines),
@@ -119,6 +121,9 @@ fn sample_profiles_of_plain_programs_are_described() {
         ("clang++-22 -g -gsplit-dwarf app.cpp", of_lines),
         ("clang++-22 -O1 -g1 -fpseudo-probe-for-profiling app.cpp", "usable, by pseudo-probes and lines"),
         ("clang++-22 -g main.cpp", of_lines),
+        ("clang++-22 -g main.cpp app.o", of_c_only),
+        ("rustc -O -C debuginfo=line-tables-only app.rs", of_c_only),
+        ("rustc -O -C debuginfo=2 app.rs", of_lines),
     ] {
         folder.run(&format!("{command} -o app"));
         assert_eq!(facts(&info(&folder, "app"), "sample profile"), [expected], "{command}");

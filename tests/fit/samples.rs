@@ -425,3 +425,21 @@ fn a_build_without_probes_uses_nothing_of_a_profile_with_probes() {
     let text = folder.run("profbridge fit app.prof --against app");
     assert!(String::from_utf8_lossy(&text.stdout).contains("the compiler ignores the profile: it has pseudo-probes"));
 }
+
+/// With `-g1`, debug info has only plain names, by which LLVM finds no function of C++.
+#[test]
+fn names_of_debug_info_without_mangled_names_are_not_used() {
+    if !available("names_of_debug_info_without_mangled_names_are_not_used", &["clang-22"]) {
+        return;
+    }
+    let folder = Folder::new();
+    folder.write(
+        "app.cpp",
+        "__attribute__((noinline)) int helper(int x) {\n  return x * x;\n}\n\
+         int main(int count, char **) {\n  return helper(count);\n}\n",
+    );
+    folder.write("app.prof", "helper:100:10\n 1: 10\nmain:5:1\n 1: 1 helper:1\n");
+    folder.run("clang++-22 -g1 -O1 app.cpp -o app");
+    let report = folder.fit("app.prof --against app");
+    assert_eq!((functions(&report, "used"), functions(&report, "unusable")), (1, 1), "{report:#}");
+}

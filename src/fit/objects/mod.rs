@@ -8,15 +8,15 @@ use super::samples::{Places, SampledFunction, SampledProgram};
 use crate::compat::Compat;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
-use crate::model::{ProfileKind, Release, SymbolTable};
+use crate::model::{ProfileKind, Release, SymbolTable, name_ref};
 use crate::objects::{
-    self, Entry, NEEDS_SPLIT_FILES, Slice, SplitDebugInfo, contents, damaged, find_attribute, function_name,
-    load_sections, ranges_of,
+    self, Entry, NEEDS_SPLIT_FILES, Slice, SplitDebugInfo, contents, damaged, find_attribute, function_name, is_of_gcc,
+    lacks_mangled_names, load_sections, ranges_of,
 };
 use crate::raw::correlate::{CorrelationKind, Image};
 use gimli::{Dwarf, EndianSlice, Unit, constants};
 use object::{FileKind, Object, ObjectSymbol, SymbolKind};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::num::NonZeroU64;
 use std::path::Path;
 
@@ -176,7 +176,12 @@ pub fn read_sampled_program(path: &Path, bytes: &[u8], limits: &Limits) -> Resul
     for probe in probes {
         functions.entry(probe.name).or_default().checksum = Some(probe.checksum);
     }
+    let mut short_names = HashSet::new();
     for (name, last) in lines.last_lines {
+        if !last.has_full_name && !functions.contains_key(&name) {
+            short_names.insert(name_ref(&name));
+            continue;
+        }
         let function = functions.entry(name).or_default();
         let lines = last.lines.filter(|_| last.has_whole_copy);
         function.last_line = lines.map(|(last_line, _)| last_line);
@@ -193,6 +198,7 @@ pub fn read_sampled_program(path: &Path, bytes: &[u8], limits: &Limits) -> Resul
     let words: Vec<&str> = sources.iter().filter(|(is_there, _)| *is_there).map(|(_, words)| *words).collect();
     let mut program = SampledProgram::new(format!("{} of the program", words.join(", ")), functions);
     program.has_checksums = has_checksums;
+    program.short_names = short_names;
     program.release = release(&file, limits);
     // Addresses of object files count from the start of each section.
     let is_linked = file.kind() != object::ObjectKind::Relocatable;
@@ -226,6 +232,8 @@ struct LastLines {
     lines: Option<(u32, u32)>,
     /// Whether there is a copy that is not inlined. Inlined copies often lack the last lines.
     has_whole_copy: bool,
+    /// Whether compilers use this name, unless it is that of a symbol.
+    has_full_name: bool,
 }
 
 impl SourceLines {
@@ -281,7 +289,10 @@ fn read_source_lines(file: &object::File<'_>, path: &Path, limits: &Limits) -> R
             }
             None => UnitLines::read(UnitEntries { dwarf: &dwarf, units: &units, at }, unit)?,
         };
-        lines.add_to(&mut found.last_lines);
+        let (dwarf, named) = rest.as_ref().map_or((&dwarf, unit), |(dwarf, rest)| (dwarf, rest));
+        // GCC finds functions by their plain names.
+        let has_full_names = !lacks_mangled_names(named)? || is_of_gcc(dwarf, named, None);
+        lines.add_to(&mut found.last_lines, has_full_names);
         covered(unit, &mut found.covered)?;
     }
     found.covered.sort_unstable();
@@ -420,13 +431,14 @@ impl UnitLines {
         Ok(())
     }
 
-    fn add_to(self, found: &mut BTreeMap<Vec<u8>, LastLines>) {
+    fn add_to(self, found: &mut BTreeMap<Vec<u8>, LastLines>, has_full_names: bool) {
         for subroutine in self.subroutines {
             let (Some(name), first, last) = (subroutine.name, subroutine.first_line, subroutine.last_line) else {
                 continue;
             };
             let of_function = found.entry(name).or_default();
             of_function.has_whole_copy |= subroutine.is_whole;
+            of_function.has_full_name |= has_full_names;
             if first > 0 && last >= first {
                 let (known, at_bounds) = of_function.lines.get_or_insert_default();
                 let lines = |line: u64| u32::try_from(line.saturating_sub(first)).unwrap_or(u32::MAX);
