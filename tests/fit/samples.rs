@@ -435,7 +435,8 @@ fn names_of_debug_info_without_mangled_names_are_not_used() {
     let folder = Folder::new();
     folder.write(
         "app.cpp",
-        "__attribute__((noinline)) int helper(int x) {\n  return x * x;\n}\n\
+        "static int square(int x) { return x * x; }\n\
+         __attribute__((noinline)) int helper(int x) {\n  return square(x);\n}\n\
          int main(int count, char **) {\n  return helper(count);\n}\n",
     );
     folder.write("app.prof", "helper:100:10\n 1: 10\nmain:5:1\n 1: 1 helper:1\n");
