@@ -1,9 +1,9 @@
 //! Comparing FuncHashes of a profile with those of the new build, and counting call targets
 //! that no longer exist.
 //!
-//! IR hashes are equal or not, but LLVM 12 changed all of them. The front end of clang computes a hash with an algorithm that depends on the indexed
-//! version: version 3 until indexed version 12; version 4 since 13, which is version 3 with its four highest bits
-//! cleared. The new build has hashes of its own release.
+//! IR hashes are equal or not, but LLVM 12 changed all of them. The front end of clang computes a hash with an algorithm
+//! that depends on the indexed version: version 3 until indexed version 12; version 4 since 13, which is version 3 with
+//! its four highest bits cleared. The new build has hashes of its own release.
 
 use super::program::Program;
 use crate::instr::cross_release::ir_hashes::are_of_both_algorithms;

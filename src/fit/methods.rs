@@ -139,6 +139,11 @@ pub(crate) fn compare_methods(document: Document, program: JavaProgram) -> Resul
         };
         verdicts[method.index()] = Some(verdict);
     }
+    if not_given == seen.len() {
+        let methods = number_of(not_given, "method");
+        let hint = "pass the profiled program together with the classes of the JDK, in one directory";
+        return unable(format!("the profile has only {methods} of the JDK, whose classes are not given"), hint.into());
+    }
     let mut fit = MethodsFit { document, program, verdicts, not_given };
     fit.find_successors(&seen);
     if fit.verdicts.iter().flatten().all(|verdict| verdict.class == Class::Gone) {

@@ -11,8 +11,6 @@ use crate::model::{Profile, Release};
 
 /// The first release that computes the later hashes.
 const LATER_SINCE: Release = Release(12);
-/// The bits that are the same in both hashes of a function.
-const COMMON_BITS: u64 = (1 << 28) - 1;
 
 /// Returns true if a hash is probably of LLVM 11 or earlier: it has 1 to 64 edges and fewer than 16 indirect calls, as
 /// most functions do. Of the later hashes, one in 16,384 looks like this.
@@ -24,6 +22,7 @@ fn looks_early(hash: u64) -> bool {
 /// Returns true if two hashes are of one function, of LLVM 11 or earlier and of a later release.
 #[cfg(feature = "correlate")]
 pub(crate) fn are_of_both_algorithms(one: u64, other: u64) -> bool {
+    const COMMON_BITS: u64 = (1 << 28) - 1;
     one & COMMON_BITS == other & COMMON_BITS && looks_early(one) != looks_early(other)
 }
 
