@@ -116,6 +116,8 @@ fn views_of_a_whole_profile() {
     let hot = text(&workspace.run("profbridge show --hot-func-list --detailed-summary inlined.afdo").stdout);
     assert!(hot.contains(" 60 (89.55%)            30                10              main\n"), "{hot}");
     assert!(hot.contains("Total count: 67\n") && !hot.contains("Function: "), "{hot}");
+    let both = text(&workspace.run("profbridge show --topn=1 --all-functions inlined.afdo").stdout);
+    assert!(both.starts_with("Function: main: ") && both.contains(" Total sample (%) "), "{both}");
     let json: serde_json::Value =
         serde_json::from_slice(&workspace.run("profbridge show --json inlined.afdo").stdout).unwrap();
     assert_eq!(json["functions"][0]["callsites"][0]["samples"][0]["name"], "foo");

@@ -215,6 +215,7 @@ pub(crate) struct SampleShow<'a> {
     pub(crate) file: &'a Input,
     pub(crate) output: &'a Path,
     pub(crate) function: Option<&'a NamePattern>,
+    pub(crate) all_functions: bool,
     pub(crate) topn: usize,
     pub(crate) hot_functions: bool,
     pub(crate) detailed_summary: bool,
@@ -239,7 +240,7 @@ impl SampleShow<'_> {
         let head = documents::line("profbridge.show-sampleprof/2", true, &FileJson::of(self.file))?;
         let (mut profile, summary) = self.load(&options)?;
         let symbols = profile.symbols.take();
-        let (rules, all) = (options.rules, self.topn == 0 && !self.hot_functions);
+        let (rules, all) = (options.rules, self.all_functions || self.topn == 0 && !self.hot_functions);
         self.write(|out| {
             if self.json {
                 writeln!(out, "{}", head.strip_suffix('}').unwrap_or(&head))?;

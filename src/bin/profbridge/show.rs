@@ -168,6 +168,7 @@ impl ShowArgs {
             file,
             output: &self.output,
             function: self.function.as_ref(),
+            all_functions: self.all_functions,
             topn: self.topn,
             hot_functions: self.hot_func_list,
             detailed_summary: self.detailed_summary,

@@ -232,7 +232,7 @@ struct LastLines {
     lines: Option<(u32, u32)>,
     /// Whether there is a copy that is not inlined. Inlined copies often lack the last lines.
     has_whole_copy: bool,
-    /// Whether compilers use this name, unless it is that of a symbol.
+    /// Whether compilers use this name, even if no symbol has it.
     has_full_name: bool,
 }
 
