@@ -352,7 +352,7 @@ impl MethodsFit {
         let mut notes = vec![words.to_string()];
         if self.not_given > 0 {
             let methods = number_of(self.not_given, "method");
-            notes.push(format!("{methods} of the JDK not compared, because their classes are not given"));
+            notes.push(format!("not compared: {methods} of the JDK, whose classes are not given"));
         }
         notes
     }

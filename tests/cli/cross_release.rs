@@ -170,6 +170,33 @@ fn unusable_records_are_reported_and_errors_when_strict() {
     assert_eq!(folder.names(), ["new.proftext"]);
 }
 
+/// LLVM 12 changed the hashes of IR profiles. The first hash is of LLVM 11, the second is of the same function in LLVM 22.
+#[test]
+fn ir_hashes_of_llvm_11_are_a_loss_for_later_releases_in_every_form() {
+    let folder = folder(&[
+        ("early.proftext", text(":ir\n", &[("steps", 0x0100_0006_cd39_8548, 7)])),
+        ("later.proftext", text(":ir\n", &[("steps", 0x0d14_0a68_bd39_8548, 7)])),
+    ]);
+    let merge = |input: &str, options: &[&str]| folder.run(&[&["merge", input, "--force"], options].concat());
+    assert_done(&merge("early.proftext", &["-o", "early.profdata", "--for", "llvm-11", "--strict"]));
+    assert_done(&merge("later.proftext", &["-o", "later.profdata", "--for", "llvm-22", "--strict"]));
+    assert_done(&merge("early.profdata", &["-o", "early.part", "--for", "llvm-22", "--partial"]));
+    let words = "1 function has an IR hash that the target does not compute (100.00 % of all counts): steps";
+    for (input, release) in [
+        ("early.proftext", "llvm-22"),
+        ("early.profdata", "llvm-12"),
+        ("early.part", "llvm-22"),
+        ("later.profdata", "llvm-11"),
+    ] {
+        for form in [&["-o", "x.profdata"][..], &["-o", "x.proftext", "--text"]] {
+            let finished = merge(input, &[form, &["--for", release]].concat());
+            assert_done(&finished);
+            assert!(finished.stderr.contains(words), "{input}: {}", finished.stderr);
+            merge(input, &[form, &["--for", release, "--strict"]].concat()).assert_refused(1, &[words]);
+        }
+    }
+}
+
 #[test]
 fn hashes_of_both_versions_are_merged_only_on_request() {
     let folder = folder(&[

@@ -103,7 +103,7 @@ fn methods_of_the_jdk_are_compared_if_their_classes_are_given() {
     // An entry in the JDK counts for the innermost method that is compared, like those that are lost.
     assert_eq!(report["functions"][0]["count"], 91 + 144 + 10 + 1000, "{report:#}");
     let notes = report["notes"].to_string();
-    assert!(notes.contains("1 method of the JDK not compared, because their classes are not given"), "{notes}");
+    assert!(notes.contains("not compared: 1 method of the JDK, whose classes are not given"), "{notes}");
     // Entries that were not compared stay.
     folder.run(&format!("profbridge fit app.iprof --against {jar} --prune -o pruned.iprof"));
     let pruned = std::fs::read_to_string(folder.path("pruned.iprof")).unwrap();

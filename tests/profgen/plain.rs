@@ -470,6 +470,23 @@ fn recordings_of_another_program_are_not_used() {
     assert_eq!(both["inputs"][1]["outcome"], "used", "{both}");
 }
 
+/// The outermost frames of Go are not after a call, and its compiler reads pprof only.
+#[test]
+fn programs_of_go_get_no_advice_on_frame_pointers() {
+    let Some(folder) = available("programs of Go", &["clang-22", "objcopy", "objdump", "readelf"]).then(Folder::new)
+    else {
+        return;
+    };
+    compile(&folder, &format!("{CLANG} -no-pie"), "busy.c", "busy");
+    folder.write("info", "\u{ff} Go buildinf:");
+    folder.run("objcopy --add-section .go.buildinfo=info busy go");
+    let ip = instructions(&folder, "go", "small")[4].0;
+    folder.write("perf.data", plain_recording(&folder, "go", &vec![(ip, Vec::new()); 60]));
+    let warnings = convert(&folder, "perf.data --binary go -o go.prof")["warnings"].to_string();
+    assert!(warnings.contains("merge the recording into default.pgo"), "{warnings}");
+    assert!(!warnings.contains("frame pointers"), "{warnings}");
+}
+
 #[test]
 fn a_weight_is_an_input_several_times_but_no_further_samples() {
     let Some(folder) = available("weights", &["clang-22", "objdump", "readelf"]).then(Folder::new) else { return };

@@ -127,18 +127,18 @@ impl FindingKind {
             ),
             Self::HashOfEarlierRelease => Some(Hint::ChooseNoVersion),
             Self::HashOfFirstAlgorithms => Some(
-                "LLVM 6 and 11 changed these hashes, and a compiler ignores records with others; record new profiles \
-                 with the target compiler"
+                "LLVM 6 and 11 changed these hashes, and compilers ignore records with other hashes than their own; \
+                 record new profiles with the target compiler"
                     .into(),
             ),
             Self::AmbiguousHash => Some(
-                "LLVM 6, 11 and 22 changed front-end hashes, and these do not show their release; a compiler ignores \
-                 records with others than its own"
+                "LLVM 6, 11 and 22 changed front-end hashes, and it is not known which release wrote these; compilers \
+                 ignore records with other hashes than their own"
                     .into(),
             ),
             Self::IrHashOfOtherRelease => Some(
-                "LLVM 12 changed the hashes of IR profiles, and a compiler ignores records with the others; record new \
-                 profiles with the target compiler"
+                "LLVM 12 changed the hashes of IR profiles, and compilers ignore records with other hashes than their \
+                 own; record new profiles with the target compiler"
                     .into(),
             ),
             Self::BitmapOfOtherRelease => Some(

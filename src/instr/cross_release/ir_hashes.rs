@@ -52,6 +52,7 @@ impl IrHashes {
         if self.target_is_later { self.may_be_early } else { self.may_be_later }
     }
 
+    /// Counts the hashes of a function.
     pub(super) fn add(&mut self, hashes: impl Iterator<Item = u64>) {
         if self.may_differ() {
             hashes.for_each(|hash| {
@@ -66,12 +67,12 @@ impl IrHashes {
         self.all > 0 && self.may_differ() && if self.target_is_later { self.has_early() } else { !self.is_early() }
     }
 
-    /// A few of the later hashes look early, too.
+    /// Returns true if there are early hashes. A few of the later ones look early, too.
     fn has_early(&self) -> bool {
         self.may_be_early && (!self.may_be_later || self.early * 16 >= self.all)
     }
 
-    /// The early hashes of a few functions with more edges or calls do not look early.
+    /// Returns true if all hashes are early. Those of a few functions with more edges or calls do not look early.
     fn is_early(&self) -> bool {
         self.may_be_early && (!self.may_be_later || self.early * 4 > self.all * 3)
     }
