@@ -6,10 +6,10 @@
 //! its four highest bits cleared. The new build has hashes of its own release.
 
 use super::program::Program;
-use crate::instr::cross_release::ir_hashes::are_of_both_algorithms;
-use crate::instr::cross_release::names::{
+use crate::instr::cross_release::front_end_hashes::{
     FIRST_THIRD_VERSION, FOURTH_MASK, FOURTH_VERSION, SECOND_VERSION, is_of_clang, is_small,
 };
+use crate::instr::cross_release::ir_hashes::are_of_both_algorithms;
 use crate::model::symbols::NameRefMap;
 use crate::model::{
     FunctionTable, FunctionView, NameRef, Profile, RecordView, Release, SymbolTable, ValueKind, name_ref,

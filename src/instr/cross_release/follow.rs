@@ -8,11 +8,10 @@ use crate::error::{Result, Warning};
 use crate::instr::cross_release::bitmaps;
 use crate::instr::cross_release::finding::FindingKind;
 use crate::instr::cross_release::finding::{CrossReleaseOptions, Origins};
+use crate::instr::cross_release::front_end_hashes::{FOURTH_MASK, FOURTH_RELEASE, FOURTH_VERSION};
+use crate::instr::cross_release::front_end_hashes::{is_of_clang, is_small, other_algorithms};
 use crate::instr::cross_release::ir_hashes::IrHashes;
-use crate::instr::cross_release::names::FOURTH_RELEASE;
-use crate::instr::cross_release::names::{Changes, changed, rebuild};
-use crate::instr::cross_release::names::{FOURTH_MASK, FOURTH_VERSION, is_of_clang, is_small};
-use crate::instr::cross_release::names::{names_may_change, other_algorithms};
+use crate::instr::cross_release::names::{Changes, changed, names_may_change, rebuild};
 use crate::instr::cross_release::{AdaptedProfile, cross};
 use crate::model::{
     BinaryId, FunctionRecord, MemProfSection, NameRef, Profile, ProfileKind, ProfileReader, RecordRef, Release,

@@ -6,8 +6,8 @@
 //! * IR profiles name a local function `file:function` up to LLVM 17 and `file;function` since LLVM 18. The hashes are
 //!   the same (`names.rs`), except that LLVM 12 changed all of them (`ir_hashes.rs`).
 //! * Front-end profiles of clang keep their names. Since LLVM 22 the four highest bits of a large FuncHash are zero.
-//!   The version of the indexed file determines which of the two a compiler computes (`names.rs`). It also determines
-//!   the meaning of MC/DC bitmaps, which changed in LLVM 19 (`bitmaps.rs`).
+//!   The version of the indexed file determines which of the two a compiler computes (`front_end_hashes.rs`). It also
+//!   determines the meaning of MC/DC bitmaps, which changed in LLVM 19 (`bitmaps.rs`).
 //!
 //! These rules were measured with the compilers and tools of LLVM 14 to 23. [`AdaptedProfile::findings`] lists the
 //! functions that cannot be adapted.
@@ -16,8 +16,9 @@ pub mod apply;
 pub(crate) mod bitmaps;
 mod finding;
 mod follow;
+pub(crate) mod front_end_hashes;
 pub(crate) mod ir_hashes;
-pub(crate) mod names;
+mod names;
 
 #[cfg(test)]
 mod tests;
@@ -102,7 +103,7 @@ impl Changed {
             let rebuilt = names::adapt_names(profile, options, &mut counted, &mut former_names);
             (rebuilt, options.release, options.indexed_version)
         } else {
-            let (rebuilt, release, version) = names::adapt_hashes(profile, options, &mut counted);
+            let (rebuilt, release, version) = front_end_hashes::adapt_hashes(profile, options, &mut counted);
             let (release, version) = bitmaps::choose(profile, options, (release, version), &mut counted);
             (rebuilt, release, version)
         };
