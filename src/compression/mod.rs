@@ -9,6 +9,7 @@ mod write;
 pub(crate) use chunks::ZstdChunks;
 pub use read::decompress;
 pub(crate) use read::{Opened, open};
+pub(crate) use write::Compressor;
 
 use crate::error::{Error, Result};
 use std::fmt;

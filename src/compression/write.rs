@@ -2,6 +2,7 @@
 
 use super::Compression;
 use crate::memory::Buffer;
+use flate2::write::GzEncoder;
 use std::io::{self, Write};
 
 /// The default level of the tool `zstd`.
@@ -25,21 +26,6 @@ impl Compression {
         Ok(compressed.0)
     }
 
-    /// Writes the output of `write` as a gzip stream without compression, which is fast: readers of the stream end at
-    /// its end, whatever follows it.
-    ///
-    /// # Errors
-    ///
-    /// The errors of `write` and `out`.
-    pub(crate) fn enclose_with(
-        out: &mut (dyn Write + Send),
-        write: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>,
-    ) -> io::Result<()> {
-        let mut encoder = flate2::write::GzEncoder::new(out, flate2::Compression::none());
-        write(&mut encoder)?;
-        encoder.finish().map(drop)
-    }
-
     /// Compresses the output of `write`, and writes it to `out`.
     ///
     /// # Errors
@@ -50,21 +36,69 @@ impl Compression {
         out: &mut (dyn Write + Send),
         write: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>,
     ) -> io::Result<()> {
-        match self {
-            Self::Gzip => {
-                // The header contains neither a time nor a name.
-                let mut encoder = flate2::write::GzEncoder::new(out, flate2::Compression::default());
-                write(&mut encoder)?;
-                encoder.finish().map(drop)
-            }
+        let mut stream = Compressor::new(out, Some(self))?;
+        write(stream.writer())?;
+        stream.finish().map(drop)
+    }
+}
+
+/// A stream that compresses its content, or writes it as it is.
+pub(crate) enum Compressor<W: Write> {
+    None(W),
+    Gzip(GzEncoder<W>),
+    #[cfg(feature = "zstd")]
+    Zstd(zstd::stream::write::Encoder<'static, W>),
+}
+
+impl<W: Write + Send> Compressor<W> {
+    /// Begins a stream.
+    ///
+    /// # Errors
+    ///
+    /// Unsupported if [`Compression::is_written`] is false; the errors of `out`.
+    pub(crate) fn new(out: W, compression: Option<Compression>) -> io::Result<Self> {
+        match compression {
+            None => Ok(Self::None(out)),
+            // The header contains neither a time nor a name.
+            Some(Compression::Gzip) => Ok(Self::Gzip(GzEncoder::new(out, flate2::Compression::default()))),
             #[cfg(feature = "zstd")]
-            Self::Zstd => {
+            Some(Compression::Zstd) => {
                 let mut encoder = zstd::stream::write::Encoder::new(out, ZSTD_LEVEL)?;
                 encoder.include_checksum(true)?;
-                write(&mut encoder)?;
-                encoder.finish().map(drop)
+                Ok(Self::Zstd(encoder))
             }
-            _ => Err(io::Error::new(io::ErrorKind::Unsupported, format!("{} cannot be written", self.name()))),
+            Some(other) => {
+                Err(io::Error::new(io::ErrorKind::Unsupported, format!("{} cannot be written", other.name())))
+            }
+        }
+    }
+
+    /// Begins a gzip stream without compression, which is fast: readers end at its end, whatever follows it.
+    pub(crate) fn enclosing(out: W) -> Self {
+        Self::Gzip(GzEncoder::new(out, flate2::Compression::none()))
+    }
+
+    /// Returns the writer of the content.
+    pub(crate) fn writer(&mut self) -> &mut (dyn Write + Send) {
+        match self {
+            Self::None(out) => out,
+            Self::Gzip(encoder) => encoder,
+            #[cfg(feature = "zstd")]
+            Self::Zstd(encoder) => encoder,
+        }
+    }
+
+    /// Writes the end of the stream, and returns what it was written to.
+    ///
+    /// # Errors
+    ///
+    /// The errors of `out`.
+    pub(crate) fn finish(self) -> io::Result<W> {
+        match self {
+            Self::None(out) => Ok(out),
+            Self::Gzip(encoder) => encoder.finish(),
+            #[cfg(feature = "zstd")]
+            Self::Zstd(encoder) => encoder.finish(),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The merge of files of any family: [`merge`] returns a value, [`Merged::write`] writes it.
 
-use crate::compression::Compression;
+use crate::compression::{Compression, Compressor};
 use crate::digits::number_of;
 use crate::driver::{Facts, FactsRequest, InputOutcome, InputReport};
 use crate::error::{Error, ErrorKind, Result, Warning};
@@ -10,7 +10,8 @@ use crate::families::settings::MergeSettings;
 use crate::families::stack_output::EncodedStacks;
 use crate::families::{memprof, partial};
 use crate::hint::Hint;
-use crate::input::{Family, Input, output};
+use crate::input::output::{self, Output};
+use crate::input::{Family, Input};
 use crate::instr::cross_release::Finding as CrossFinding;
 use crate::instr::encode::{Saved, WriteOptions, facts_of_memory};
 use crate::instr::file_merge::{MergeReport, RecordError};
@@ -23,7 +24,6 @@ use crate::model::{Loss, refuse_losses};
 use crate::partial::StoredInputs;
 use crate::sampleprof::partial::PartialSamples;
 use crate::sampleprof::{self, FaultReport};
-use std::io::Write;
 
 /// A merged profile before it is written, and what is worth knowing about it.
 #[derive(Debug)]
@@ -367,19 +367,25 @@ impl Merged {
             }
             MergedProfile::Iprof { document, part: None, .. } => {
                 let writer = iprof::Writer::new(&settings.write.iprof);
-                output::replace_by_name_with(path, |out| writer.write(document, out))?;
+                let mut output = Output::create(path, Compression::of_output(path)?)?;
+                let written = writer.write(document, output.writer());
+                output.finish(written)?;
             }
             MergedProfile::Iprof { document, part: Some(part), .. } => {
                 let writer = iprof::Writer::new(&settings.write.iprof);
                 let compression = Compression::of_output(path)?;
                 let state = part.encode()?;
-                let write_document = |out: &mut (dyn Write + Send)| writer.write(document, out);
-                output::replace_with(path, |out| {
-                    crate::partial::write(out, Family::Iprof, 0, &state, |out| match compression {
-                        Some(compression) => compression.write_with(out, write_document),
-                        None => Compression::enclose_with(out, write_document),
-                    })
-                })?;
+                let mut output = Output::create(path, None)?;
+                let written = crate::partial::write(output.writer(), Family::Iprof, 0, &state, |out| {
+                    // The merge state must not look like a part of the document.
+                    let mut content = match compression {
+                        Some(_) => Compressor::new(out, compression)?,
+                        None => Compressor::enclosing(out),
+                    };
+                    writer.write(document, content.writer())?;
+                    content.finish().map(drop)
+                });
+                output.finish(written)?;
             }
             MergedProfile::Stacks { encoded, part } => match part {
                 None => output::replace(path, &encoded.bytes)?,

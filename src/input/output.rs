@@ -2,7 +2,7 @@
 
 use super::system_calls::{Step, step, writing};
 use super::temporary::{self, Temporary};
-use crate::compression::Compression;
+use crate::compression::{Compression, Compressor};
 use crate::error::{Error, Result};
 use crate::system::{self, Descriptor};
 use std::fs;
@@ -37,30 +37,95 @@ pub fn replace_with(path: &Path, write: impl FnOnce(&mut (dyn Write + Send)) -> 
 }
 
 /// Like [`replace_with`], with compressed content.
-pub(crate) fn replace_compressed(
+fn replace_compressed(
     path: &Path,
     compression: Option<Compression>,
     write: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>,
 ) -> Result<()> {
-    let write = |out: &mut (dyn Write + Send)| match compression {
-        None => write(out),
-        Some(compression) => compression.write_with(out, write),
-    };
-    let written = match Place::of(path) {
-        Place::File(target) => replace_file(&target, write).map_err(|failure| (failure, true)),
-        open => write_to(open.open(), write).map_err(|failure| (failure, false)),
-    };
-    written.map_err(|((action, source), is_replaced)| {
-        if path.as_os_str() == "-" {
-            return Error::io("cannot write standard output", source);
+    let mut output = Output::create(path, compression)?;
+    let written = write(output.writer());
+    output.finish(written)
+}
+
+/// An output while it is written. [`replace`] describes what happens to an existing file.
+pub(crate) struct Output<'p> {
+    path: &'p Path,
+    content: Compressor<Box<dyn Write + Send>>,
+    /// `None` for an output that is written directly.
+    replacement: Option<Replacement>,
+}
+
+impl<'p> Output<'p> {
+    /// Begins an output.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`replace`].
+    pub(crate) fn create(path: &'p Path, compression: Option<Compression>) -> Result<Self> {
+        let place = Place::of(path);
+        let is_replaced = matches!(place, Place::File(_));
+        let opened = match place {
+            Place::File(target) => Replacement::of(target).map(|(out, replacement)| (out, Some(replacement))),
+            open => open.open().map(|out| (out, None)).map_err(|e| ("cannot open for writing", e)),
+        };
+        let begun = opened.and_then(|(out, replacement)| {
+            let content = Compressor::new(out, compression).map_err(|e| ("cannot write", e))?;
+            Ok(Self { path, content, replacement })
+        });
+        begun.map_err(|failure| error(path, is_replaced, failure))
+    }
+
+    /// Returns the writer of the content.
+    pub(crate) fn writer(&mut self) -> &mut (dyn Write + Send) {
+        self.content.writer()
+    }
+
+    /// Ends the output after its content was written with the result `written`. Only now a file appears at the path.
+    ///
+    /// # Errors
+    ///
+    /// `written`, as an error of this output; the errors of [`replace`].
+    pub(crate) fn finish(self, written: io::Result<()>) -> Result<()> {
+        let Self { path, content, replacement } = self;
+        let is_replaced = replacement.is_some();
+        let written = written.and_then(|()| content.finish()?.flush()).map_err(|e| ("cannot write", e));
+        let stored = written.and_then(|()| replacement.map_or(Ok(()), Replacement::persist));
+        stored.map_err(|failure| error(path, is_replaced, failure))
+    }
+}
+
+/// A file that has no place yet, and the file that it replaces.
+struct Replacement {
+    temporary: Temporary,
+    target: PathBuf,
+    existing: Option<fs::Metadata>,
+}
+
+impl Replacement {
+    /// Creates the file. Returns its writer, too.
+    fn of(target: PathBuf) -> Result<(Box<dyn Write + Send>, Self), Failure> {
+        let existing = fs::metadata(&target).ok();
+        if existing.is_some() {
+            // Renaming would replace a file that its owner protected against writing.
+            let opened = step(Step::Open, || fs::OpenOptions::new().append(true).open(&target));
+            opened.map_err(|e| ("cannot write", e))?;
         }
-        let hint = hint(source.kind(), is_replaced);
-        let error = Error::io(action, source).in_file(path);
-        match hint {
-            Some(hint) => error.with_hint(hint),
-            None => error,
+        let made = Temporary::new(system::folder_of(&target)).and_then(|made| Ok((writing(&made.file)?, made)));
+        let (out, temporary) = made.map_err(|e| ("cannot create", e))?;
+        Ok((Box::new(out), Self { temporary, target, existing }))
+    }
+
+    /// Moves the complete file to its place.
+    fn persist(self) -> Result<(), Failure> {
+        let Self { temporary, target, existing } = self;
+        if let Some(metadata) = &existing {
+            let kept = step(Step::Permissions, || temporary.file.set_permissions(metadata.permissions()));
+            kept.map_err(|e| ("cannot set permissions", e))?;
         }
-    })
+        temporary::store(&temporary.file).map_err(|e| ("cannot write", e))?;
+        let folder = system::folder_of(&target);
+        temporary.persist(folder, &target, existing.is_some()).map_err(|e| ("cannot replace", e))
+    }
 }
 
 /// Returns a path with which [`replace`] writes to a file, also if it is `-`.
@@ -115,9 +180,8 @@ pub(crate) fn is_temporary(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(temporary::PREFIX.as_bytes()))
 }
 
+/// What failed, and why.
 type Failure = (&'static str, io::Error);
-
-type Opened = io::Result<Box<dyn Write + Send>>;
 
 /// The destination of an output.
 enum Place {
@@ -155,7 +219,7 @@ impl Place {
     }
 
     /// Opens it without changing its content.
-    fn open(self) -> Opened {
+    fn open(self) -> io::Result<Box<dyn Write + Send>> {
         Ok(match self {
             Self::StandardOutput => Box::new(io::stdout()),
             Self::Descriptor(descriptor) => Box::new(descriptor.duplicate()?),
@@ -164,27 +228,16 @@ impl Place {
     }
 }
 
-fn write_to(out: Opened, write: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>) -> Result<(), Failure> {
-    let mut out = out.map_err(|e| ("cannot open for writing", e))?;
-    write(&mut *out).and_then(|()| out.flush()).map_err(|e| ("cannot write", e))
-}
-
-fn replace_file(target: &Path, write: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>) -> Result<(), Failure> {
-    let existing = fs::metadata(target).ok();
-    let folder = system::folder_of(target);
-    if existing.is_some() {
-        // Renaming would replace a file that its owner protected against writing.
-        let opened = step(Step::Open, || fs::OpenOptions::new().append(true).open(target));
-        opened.map_err(|e| ("cannot write", e))?;
+fn error(path: &Path, is_replaced: bool, (action, source): Failure) -> Error {
+    if path.as_os_str() == "-" {
+        return Error::io("cannot write standard output", source);
     }
-    let mut temporary = Temporary::new(folder).map_err(|e| ("cannot create", e))?;
-    write(&mut writing(&mut temporary.file)).map_err(|e| ("cannot write", e))?;
-    if let Some(metadata) = &existing {
-        let kept = step(Step::Permissions, || temporary.file.set_permissions(metadata.permissions()));
-        kept.map_err(|e| ("cannot set permissions", e))?;
+    let hint = hint(source.kind(), is_replaced);
+    let error = Error::io(action, source).in_file(path);
+    match hint {
+        Some(hint) => error.with_hint(hint),
+        None => error,
     }
-    temporary::store(&temporary.file).map_err(|e| ("cannot write", e))?;
-    temporary.persist(folder, target, existing.is_some()).map_err(|e| ("cannot replace", e))
 }
 
 fn hint(kind: io::ErrorKind, is_replaced: bool) -> Option<&'static str> {

@@ -33,28 +33,28 @@ pub(super) fn reading(file: File) -> File {
     file
 }
 
-/// Wraps an output file for writing.
+/// Returns the writer of an output file.
 #[cfg(not(test))]
-pub(super) fn writing(file: &mut File) -> &mut File {
-    file
+pub(super) fn writing(file: &File) -> io::Result<File> {
+    file.try_clone()
 }
 
 #[cfg(test)]
-pub(super) fn reading(file: File) -> FaultInjectingFile<File> {
+pub(super) fn reading(file: File) -> FaultInjectingFile {
     FaultInjectingFile(file)
 }
 
 #[cfg(test)]
-pub(super) fn writing(file: &mut File) -> FaultInjectingFile<&mut File> {
-    FaultInjectingFile(file)
+pub(super) fn writing(file: &File) -> io::Result<FaultInjectingFile> {
+    file.try_clone().map(FaultInjectingFile)
 }
 
 /// A file whose reads and writes are steps.
 #[cfg(test)]
-pub(super) struct FaultInjectingFile<F>(F);
+pub(super) struct FaultInjectingFile(File);
 
 #[cfg(test)]
-impl Read for FaultInjectingFile<File> {
+impl Read for FaultInjectingFile {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let len = faults::before(Step::Read, buffer.len())?;
         self.0.read(&mut buffer[..len])
@@ -62,7 +62,7 @@ impl Read for FaultInjectingFile<File> {
 }
 
 #[cfg(test)]
-impl Write for FaultInjectingFile<&mut File> {
+impl Write for FaultInjectingFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let len = faults::before(Step::Write, bytes.len())?;
         self.0.write(&bytes[..len])

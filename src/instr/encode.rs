@@ -7,7 +7,7 @@ use crate::driver::output_form::OutputForm;
 use crate::driver::{Facts, FactsRequest};
 use crate::error::{Error, ErrorKind, Result};
 use crate::hint::Hint;
-use crate::input::output;
+use crate::input::output::Output;
 use crate::instr::FunctionFilter;
 use crate::instr::partial::PartialMerge;
 use crate::limits::Limits;
@@ -404,7 +404,7 @@ pub(crate) fn losses(profile: &Profile, format: OutputFormat) -> Result<Vec<Loss
 ///
 /// # Errors
 ///
-/// The errors of [`encode`] and [`output::replace`].
+/// The errors of [`encode`] and [`replace`](crate::input::output::replace).
 pub fn write_file(profile: &Profile, options: &WriteOptions, path: &Path) -> Result<Saved> {
     write_with(profile, options, path, |out, write| write(out))
 }
@@ -426,7 +426,9 @@ pub(super) fn write_with(
             let writing = options.indexed(release, version, selection);
             let losses = options.indexed_losses(profile, &writing)?;
             let encoder = indexed::Encoder::new(profile, &writing)?;
-            output::replace_compressed(path, compression, |out| wrap(out, &mut |out| encoder.write_to(out)))?;
+            let mut output = Output::create(path, compression)?;
+            let written = wrap(output.writer(), &mut |out| encoder.write_to(out));
+            output.finish(written)?;
             Ok(Saved { losses, stopped: None })
         }
         OutputFormat::Text { release } => write_text_file(profile, options, release, path, |writing, out| {
@@ -442,7 +444,9 @@ pub(super) fn write_with(
             let encoder = raw::Encoder::new(&kept, &raw::WriteOptions::new(encoding))?;
             let losses = encoder.losses();
             options.check_losses(&losses)?;
-            output::replace_compressed(path, compression, |out| wrap(out, &mut |out| encoder.write_to(out)))?;
+            let mut output = Output::create(path, compression)?;
+            let written = wrap(output.writer(), &mut |out| encoder.write_to(out));
+            output.finish(written)?;
             Ok(Saved { losses, stopped: None })
         }
     }
@@ -459,11 +463,10 @@ pub(super) fn write_text_file(
     let keeps = |name: &[u8]| options.filter.keeps(name);
     let writing = options.text(release, options.selection(&keeps));
     let losses = options.text_losses(profile, &writing)?;
+    let mut output = Output::create(path, options.compression_of(path)?)?;
     let mut stopped = None;
-    output::replace_compressed(path, options.compression_of(path)?, |out| {
-        stopped = write(&writing, out)?;
-        Ok(())
-    })?;
+    let written = write(&writing, output.writer()).map(|reason| stopped = reason);
+    output.finish(written)?;
     Ok(Saved { losses, stopped })
 }
 

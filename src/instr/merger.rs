@@ -3,9 +3,8 @@
 use crate::cancel::Cancel;
 use crate::compat::Compat;
 use crate::error::{Result, Warning, WithWarnings};
-use crate::instr::add_counters;
+use crate::instr::rules::AddOutcome;
 use crate::instr::rules::Weights;
-use crate::instr::rules::{AddOutcome, SoftError};
 use crate::instr::rules::{CounterKind, KindConflict, SharedKind, combine_kinds};
 use crate::instr::rules::{KindRule, MergeRules, TraceRule};
 use crate::instr::sites::{SiteMerger, SiteOrders, sort_sites};
@@ -15,8 +14,8 @@ use crate::memprof::{MemoryProfile, MergedMemory};
 use crate::model::hash_order::Mersenne;
 use crate::model::hash_order::string_map_order;
 use crate::model::{
-    BinaryId, FunctionId, FunctionRecord, MemProfSection, Profile, ProfileKind, PseudoCount, RecordRef, RecordView,
-    Release, TemporalProfile, TemporalTrace, ValueKind,
+    BinaryId, FunctionId, FunctionRecord, MemProfSection, Profile, ProfileKind, RecordRef, RecordView, Release,
+    TemporalProfile, TemporalTrace, ValueKind,
 };
 use crate::{memory, memprof};
 use std::collections::HashSet;
@@ -239,23 +238,6 @@ impl Merger {
     pub fn add_record(&mut self, incoming: RecordRef<'_>, weight: u64) -> AddOutcome {
         let function = self.function(&incoming, false);
         self.add_to_function(function, incoming.record, Weights::of_input(weight.max(1)))
-    }
-
-    /// Adds a record with only counters to the expected next record, with the result of
-    /// [`add_record`](Self::add_record). Most records of files of one program are of this kind.
-    #[inline]
-    pub(super) fn add_to_expected(&mut self, incoming: &RecordRef<'_>, weight: u64) -> Option<AddOutcome> {
-        let (name_ref, source) = (incoming.name_ref?, incoming.record);
-        let (record, counters) = self.profile.functions.find_next_counters(incoming.name, name_ref, source)?;
-        let firsts = [counters.first().copied(), source.counters.first()];
-        if self.rules.pseudo_counts
-            && firsts.into_iter().flatten().any(|first| PseudoCount::from_counter(first).is_some())
-        {
-            return None;
-        }
-        let saturated = add_counters::add_weighted(counters, source.counters, weight, self.rules.max_count);
-        let error = saturated.then_some(SoftError::CounterOverflow);
-        Some(AddOutcome { record, is_new: false, error })
     }
 
     /// Finds or creates the function of a record. If `is_hashed`, its `name_ref` is certainly the hash of its name.

@@ -7,7 +7,6 @@
 //! A [partial merge](partial) stores the state that several mergers need to produce the result of one merger.
 //! `docs/internals/merge-laws.md` lists the laws and their exceptions.
 
-mod add_counters;
 pub(crate) mod cancellable_reader;
 #[cfg(feature = "families")]
 pub(crate) mod check;

@@ -1,12 +1,28 @@
 //! Merging one record into another, or adding a first one: counters, bitmaps, value sites.
 
-use crate::instr::add_counters;
 use crate::instr::merger::Merger;
 use crate::instr::rules::{AddOutcome, SoftError, Weights};
-use crate::instr::sites::{SiteMerger, TakenSites, exceeds, sort_sites};
-use crate::model::{FunctionId, PseudoCount, RecordId, RecordView, ValueKind, ValueSites};
+use crate::instr::sites::{SiteMerger, TakenSites, exceeds, scale_values, sort_sites};
+use crate::model::{Counters, FunctionId, PseudoCount, RecordId, RecordRef, RecordView, ValueKind, ValueSites};
 
 impl Merger {
+    /// Adds a record with only counters to the expected next record, with the result of
+    /// [`add_record`](Self::add_record). Most records of files of one program are of this kind.
+    #[inline]
+    pub(super) fn add_to_expected(&mut self, incoming: &RecordRef<'_>, weight: u64) -> Option<AddOutcome> {
+        let (name_ref, source) = (incoming.name_ref?, incoming.record);
+        let (record, counters) = self.profile.functions.find_next_counters(incoming.name, name_ref, source)?;
+        let firsts = [counters.first().copied(), source.counters.first()];
+        if self.rules.pseudo_counts
+            && firsts.into_iter().flatten().any(|first| PseudoCount::from_counter(first).is_some())
+        {
+            return None;
+        }
+        let saturated = add_weighted(counters, source.counters, weight, self.rules.max_count);
+        let error = saturated.then_some(SoftError::CounterOverflow);
+        Some(AddOutcome { record, is_new: false, error })
+    }
+
     /// Adds a record to a function of this merger.
     pub(super) fn add_to_function(
         &mut self,
@@ -27,7 +43,7 @@ impl Merger {
         // Unchanged counters can stay in the file.
         if weights.counters != 1 {
             let counters = self.profile.functions.counters_mut(id);
-            saturated = add_counters::scale(counters, weights.counters, self.rules.max_count);
+            saturated = scale(counters, weights.counters, self.rules.max_count);
         }
         if !record.uniformity.is_empty() {
             saturated |= self.take_over_uniformity(id, weights.values);
@@ -43,7 +59,7 @@ impl Merger {
     /// maximum.
     fn take_over_sites(&mut self, id: RecordId, kind: ValueKind, weight: u64) -> bool {
         let sites = self.profile.functions.sites_mut(id, kind);
-        let saturated = weight != 1 && add_counters::scale_values(sites.values_mut(), weight);
+        let saturated = weight != 1 && scale_values(sites.values_mut(), weight);
         if exceeds(sites) {
             sort_sites(sites);
         }
@@ -77,7 +93,7 @@ impl Merger {
             }
         }
         let counters = functions.counters_mut(target);
-        let saturated = add_counters::add_weighted(counters, source.counters, weights.counters, self.rules.max_count);
+        let saturated = add_weighted(counters, source.counters, weights.counters, self.rules.max_count);
         let mut error = saturated.then_some(SoftError::CounterOverflow);
         if has_uniformity {
             let saturated = self.merge_uniformity(target, source, weights.values);
@@ -125,7 +141,7 @@ impl Merger {
         if sums.len() != counters.len() {
             return Some(SoftError::CountMismatch);
         }
-        let saturated = add_counters::add_weighted(sums, counters.into(), weight, self.rules.max_count);
+        let saturated = add_weighted(sums, counters.into(), weight, self.rules.max_count);
         saturated.then_some(SoftError::CounterOverflow)
     }
 
@@ -163,6 +179,45 @@ impl Merger {
     }
 }
 
+// Addition of counter arrays with an upper limit.
+
+/// Adds `source` times `weight` to `target`, counter by counter.
+///
+/// A product or sum that does not fit in 64 bits, or a result above `max`, becomes `max` (`InstrProfRecord::merge` in
+/// LLVM). Returns true if that happened. Both sides have the same number of counters.
+#[inline]
+pub(super) fn add_weighted(target: &mut [u64], source: Counters<'_>, weight: u64, max: u64) -> bool {
+    debug_assert_eq!(target.len(), source.len());
+    let mut saturated = false;
+    if weight == 1 {
+        source.zip_with(target, |target, count| {
+            let sum = target.wrapping_add(count);
+            let over = (sum < count) | (sum > max);
+            *target = if over { max } else { sum };
+            saturated |= over;
+        });
+    } else {
+        source.zip_with(target, |target, count| {
+            let sum = count.checked_mul(weight).and_then(|product| product.checked_add(*target));
+            let over = sum.is_none_or(|sum| sum > max);
+            *target = sum.unwrap_or(max).min(max);
+            saturated |= over;
+        });
+    }
+    saturated
+}
+
+/// Multiplies every counter by `weight`, with the same upper limit.
+pub(super) fn scale(counters: &mut [u64], weight: u64, max: u64) -> bool {
+    let mut saturated = false;
+    for counter in counters {
+        let product = counter.checked_mul(weight);
+        saturated |= product.is_none_or(|product| product > max);
+        *counter = product.unwrap_or(max).min(max);
+    }
+    saturated
+}
+
 // GPU wave uniformity (LLVM 23 and later).
 //
 // Counts, which only raw files contain, can be added. The bits, which are all that an indexed file stores, can only be
@@ -176,7 +231,7 @@ impl Merger {
             return false;
         }
         let counts = &mut functions.uniformity_mut(record).counts;
-        let saturated = weight != 1 && add_counters::scale(counts, weight, self.rules.max_count);
+        let saturated = weight != 1 && scale(counts, weight, self.rules.max_count);
         self.derive_uniformity(record);
         saturated
     }
@@ -187,8 +242,7 @@ impl Merger {
         let ours = self.profile.functions.uniformity_mut(target);
         let theirs = source.uniformity;
         if !ours.counts.is_empty() && ours.counts.len() == theirs.counts.len() {
-            let saturated =
-                add_counters::add_weighted(&mut ours.counts, (&theirs.counts).into(), weight, self.rules.max_count);
+            let saturated = add_weighted(&mut ours.counts, (&theirs.counts).into(), weight, self.rules.max_count);
             self.derive_uniformity(target);
             return saturated;
         }
@@ -225,5 +279,38 @@ fn and_bits(ours: &mut Vec<u8>, theirs: &[u8]) {
         (0, _) => ours.extend_from_slice(theirs),
         (a, b) if a == b => ours.iter_mut().zip(theirs).for_each(|(all, byte)| *all &= byte),
         _ => ours.clear(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_saturate_with_an_error() {
+        let max = u64::MAX - 2;
+        let mut target = [1, max - 1, max, u64::MAX];
+        assert!(!add_weighted(&mut target[..2], (&[2, 1][..]).into(), 1, max));
+        assert_eq!(target[..2], [3, max]);
+        assert!(add_weighted(&mut target[2..], (&[1, 0][..]).into(), 1, max));
+        assert_eq!(target[2..], [max, max]);
+        let mut target = [5, 5];
+        assert!(add_weighted(&mut target, (&[u64::MAX / 2, 7][..]).into(), 3, max));
+        assert_eq!(target, [max, 26]);
+    }
+
+    #[test]
+    fn older_releases_fill_all_64_bits() {
+        let mut target = [u64::MAX - 1];
+        assert!(!add_weighted(&mut target, (&[1][..]).into(), 1, u64::MAX));
+        assert!(add_weighted(&mut target, (&[1][..]).into(), 1, u64::MAX));
+        assert_eq!(target, [u64::MAX]);
+    }
+
+    #[test]
+    fn a_weight_destroys_a_pseudo_count() {
+        let mut counters = [u64::MAX, 4];
+        assert!(scale(&mut counters, 2, u64::MAX - 2));
+        assert_eq!(counters, [u64::MAX - 2, 8]);
     }
 }

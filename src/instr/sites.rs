@@ -5,7 +5,6 @@
 //! by count can be derived from it.
 
 use crate::error::Result;
-use crate::instr::add_counters::scale_values;
 use crate::instr::rules::{MergeRules, SoftError};
 use crate::instr::sort;
 use crate::instr::sort::{PLACES, arrange};
@@ -370,5 +369,16 @@ fn unite_with(
     }
     union.extend_from_slice(&site[old_at..]);
     union.extend_from_slice(&incoming[new_at..]);
+    saturated
+}
+
+/// Multiplies the counts of values by `weight`. Value counts can use all 64 bits.
+pub(super) fn scale_values(values: &mut [ValueCount], weight: u64) -> bool {
+    let mut saturated = false;
+    for value in values {
+        let product = value.count.checked_mul(weight);
+        saturated |= product.is_none();
+        value.count = product.unwrap_or(u64::MAX);
+    }
     saturated
 }

@@ -3,7 +3,7 @@
 use crate::threads;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Creates blocks 0 to `count` - 1 on up to `threads` threads, including this one, and writes them one after the other.
 /// The bytes do not depend on `threads`.
@@ -20,12 +20,28 @@ pub(crate) fn write_in_order(
     make: &(dyn Fn(usize, &mut Vec<u8>) -> io::Result<()> + Sync),
     out: &mut (dyn Write + Send),
 ) -> io::Result<()> {
+    let next = AtomicUsize::new(0);
     let queue = Queue {
-        begun: AtomicUsize::new(0),
         turn: Mutex::new(WriteTurn { next: 0, out, outcome: Ok(()), is_over: false }),
         moved_on: Condvar::new(),
     };
-    let work = || queue.work(count, make);
+    let work = || {
+        let _end = EndOnPanic(&queue);
+        let mut buffer = Vec::new();
+        loop {
+            let block = next.fetch_add(1, Ordering::Relaxed);
+            if block >= count {
+                return;
+            }
+            buffer.clear();
+            let made = make(block, &mut buffer);
+            let Some(mut turn) = queue.wait_for(block) else { return };
+            turn.outcome = made.and_then(|()| turn.out.write_all(&buffer));
+            turn.is_over = turn.outcome.is_err();
+            turn.next += 1;
+            queue.moved_on.notify_all();
+        }
+    };
     std::thread::scope(|scope| {
         let started = (1..threads.min(count)).map_while(|_| threads::start(scope, work).ok());
         started.for_each(drop);
@@ -35,8 +51,6 @@ pub(crate) fn write_in_order(
 }
 
 struct Queue<'o> {
-    /// The number of started blocks.
-    begun: AtomicUsize,
     turn: Mutex<WriteTurn<'o>>,
     moved_on: Condvar,
 }
@@ -50,29 +64,13 @@ struct WriteTurn<'o> {
     is_over: bool,
 }
 
-impl Queue<'_> {
-    fn work(&self, count: usize, make: &(dyn Fn(usize, &mut Vec<u8>) -> io::Result<()> + Sync)) {
-        let _end = EndOnPanic(self);
-        let mut buffer = Vec::new();
-        loop {
-            let block = self.begun.fetch_add(1, Ordering::Relaxed);
-            if block >= count {
-                return;
-            }
-            buffer.clear();
-            let made = make(block, &mut buffer);
-            let turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-            let waiting = |turn: &mut WriteTurn<'_>| turn.next != block && !turn.is_over;
-            let mut turn = self.moved_on.wait_while(turn, waiting).unwrap_or_else(PoisonError::into_inner);
-            if turn.is_over {
-                return;
-            }
-            let written = made.and_then(|()| turn.out.write_all(&buffer));
-            turn.outcome = written;
-            turn.is_over = turn.outcome.is_err();
-            turn.next += 1;
-            self.moved_on.notify_all();
-        }
+impl<'o> Queue<'o> {
+    /// Waits until a block is the next to write. Returns `None` if nothing more is written.
+    fn wait_for(&self, block: usize) -> Option<MutexGuard<'_, WriteTurn<'o>>> {
+        let turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let waiting = |turn: &mut WriteTurn<'_>| turn.next != block && !turn.is_over;
+        let turn = self.moved_on.wait_while(turn, waiting).unwrap_or_else(PoisonError::into_inner);
+        (!turn.is_over).then_some(turn)
     }
 }
 

@@ -9,6 +9,7 @@ use crate::family::Family;
 use crate::input::{Input, output};
 use crate::iprof::{self, BranchClash, Document, Finding, SectionKind, Weight, WriteOptions};
 use crate::model::{Loss, Profile};
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::path::Path;
 
@@ -122,21 +123,16 @@ pub fn merge_iprof_files(
     options: &IprofMergeOptions,
     progress: OnProgress<'_>,
 ) -> Result<IprofMergeReport, FailedMerge> {
-    let (stored, allow_duplicates) = (Family::Iprof, options.llvm.allow_duplicates);
-    let Some((inputs, found)) = partial::open_kept(inputs, stored, allow_duplicates, &options.read.limits)? else {
-        return merge_inputs(inputs, options, progress);
+    let opened = partial::open_kept(inputs, Family::Iprof, options.llvm.allow_duplicates, &options.read.limits)?;
+    let mut options = Cow::Borrowed(options);
+    let inputs = match &opened {
+        None => inputs,
+        Some((kept, found)) => {
+            options.to_mut().found.extend(found.iter().cloned());
+            kept
+        }
     };
-    let mut options = options.clone();
-    options.found.extend(found);
-    merge_inputs(&inputs, &options, progress)
-}
-
-/// Merges inputs that are not partial merges.
-fn merge_inputs(
-    inputs: &[Input],
-    options: &IprofMergeOptions,
-    progress: OnProgress<'_>,
-) -> Result<IprofMergeReport, FailedMerge> {
+    let options = &*options;
     // A single input that does not change keeps its records of LLVM unchanged.
     let restarts = inputs.len() > 1 || options.scale != Weight::ONE || inputs.iter().any(|one| one.weight.get() > 1);
     let weights = options.weights(inputs)?;

@@ -1,21 +1,25 @@
 //! The merge of many files into one profile.
 
 use crate::driver;
-use crate::driver::{InputOutcome, InputReport, InputVersion, Merged, OnProgress};
+use crate::driver::{InputOutcome, InputReport, InputTurn, InputVersion, Merge, Merged, OnProgress};
 use crate::error::{Error, ErrorKind, Result};
 use crate::indexed::IndexedReader;
 use crate::input::{Access, Format, Input, WeightedInput};
 use crate::instr::cross_release::CrossReleaseOptions;
 use crate::instr::encode::WriteOptions;
+use crate::instr::file_merge::input_merge::InputMerge;
 use crate::instr::file_merge::options::MergeOptions;
-use crate::instr::file_merge::report::MergeReport;
+use crate::instr::file_merge::report::{MergeReport, RecordError};
 use crate::instr::file_merge::single_file::SingleFile;
-use crate::instr::file_merge::{FileMerge, MergedFiles};
+use crate::instr::file_merge::state::{FileMerge, Images, MergedFiles, Sums, Worker};
 use crate::instr::partial::files::{finish, merge_partially};
-use crate::instr::{InputOptions, MergeRules, Merger, repeated_sizes};
+use crate::instr::{InputOptions, MergeRules, Merger, SoftError, repeated_sizes};
 use crate::limits::Limits;
-use crate::model::{Profile, ProfileReader};
+use crate::memory::{self, HOLD_SUMS};
+use crate::model::{FunctionTable, Profile, ProfileReader, RecordId};
 use crate::partial::Frame;
+use std::collections::BTreeSet;
+use std::sync::PoisonError;
 
 /// Merges inputs in order.
 ///
@@ -45,6 +49,80 @@ pub fn merge_files(inputs: &[WeightedInput], options: &MergeOptions, progress: O
         return merge_files(inputs, &options.clone().weighing_new_values(), progress);
     }
     Ok(report)
+}
+
+impl Merge for FileMerge<'_> {
+    type Merger = Sums;
+    type Worker = Worker;
+    type Output = MergedFiles;
+
+    fn merger(&self) -> Sums {
+        let merger = Merger::new(self.options.merger_options());
+        let (values_out, evicted) = (None, Vec::new());
+        Sums { merger, values_out, evicted, bound: 0, has_image_sums: false, has_uniformity: false }
+    }
+
+    fn add_input(
+        &self,
+        worker: &mut Worker,
+        input: &Input,
+        turn: &mut InputTurn<'_, Sums>,
+        report: &mut InputReport,
+    ) -> Result<()> {
+        let place = turn.place();
+        let added = InputMerge::new(self, input, turn, report).run(worker);
+        if let Some(mut images) = self.images() {
+            images.passed(place);
+        }
+        if added.is_ok() && !turn.is_passed() {
+            turn.wait()?.flush_evicted();
+        }
+        added
+    }
+
+    fn needs_restart(&self, sums: &Sums) -> Result<bool> {
+        if sums.merger.is_out_of_memory() {
+            return Err(memory::refused(HOLD_SUMS));
+        }
+        // Pending image sums must not be added too late if counts saturate, or if uniformity is weighted by counts.
+        Ok(sums.has_image_sums && (sums.has_uniformity || sums.bound > 1 << 63))
+    }
+
+    fn finish(self, mut sums: Sums) -> Result<MergedFiles> {
+        sums.restore_value_sites(None);
+        let images = self.images.map(|images| images.into_inner().unwrap_or_else(PoisonError::into_inner));
+        let known = images.map(Images::into_known).unwrap_or_default();
+        sums.evicted.iter().chain(&known).for_each(|known| known.flush(&mut sums.merger));
+        if sums.merger.is_out_of_memory() {
+            return Err(memory::refused(HOLD_SUMS));
+        }
+        let mut soft_errors = self.soft_errors.into_inner().unwrap_or_else(PoisonError::into_inner);
+        soft_errors.sort_by_key(|(place, ..)| *place);
+        let soft_errors = with_names(soft_errors, sums.merger.functions());
+        Ok(MergedFiles { merger: sums.merger, soft_errors })
+    }
+}
+
+/// Adds the names of the functions to soft errors, which have the position of their input and their record.
+fn with_names(errors: Vec<(usize, RecordId, SoftError)>, functions: &FunctionTable) -> Vec<RecordError> {
+    if errors.is_empty() {
+        return Vec::new();
+    }
+    let (names, mut seen) = (names_of_records(functions), BTreeSet::new());
+    let name = |(input, record, error): (usize, RecordId, SoftError)| {
+        let function = names[record.index()].to_vec();
+        RecordError { input, function, error, is_first: seen.insert(error) }
+    };
+    errors.into_iter().map(name).collect()
+}
+
+/// Returns the name of each record's function.
+fn names_of_records(functions: &FunctionTable) -> Vec<&[u8]> {
+    let mut names = vec![&[][..]; functions.records_len()];
+    for function in functions.iter() {
+        function.record_ids().for_each(|record| names[record.index()] = function.name());
+    }
+    names
 }
 
 /// Returns the result of [`merge_files`](crate::families::merge_files) for one valid indexed file whose functions can

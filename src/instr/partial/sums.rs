@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::instr::file_merge::read_ahead;
 use crate::instr::partial::runs::SiteLog;
-use crate::instr::{FunctionFilter, InputOptions, MergeRules, add_counters};
+use crate::instr::{FunctionFilter, InputOptions, MergeRules, records};
 use crate::limits::Limits;
 use crate::memory::SharedBytes;
 use crate::memprof;
@@ -434,7 +434,7 @@ impl Group {
         }
         if !is_new {
             self.sums.bitmap_mut(place).iter_mut().zip(record.bitmap).for_each(|(all, byte)| *all |= byte);
-            return add_counters::add_weighted(self.sums.counters_mut(place), record.counters, weight, max);
+            return records::add_weighted(self.sums.counters_mut(place), record.counters, weight, max);
         }
         // Unchanged counters can stay in the file.
         let mut counts = counts_of(record);
@@ -443,7 +443,7 @@ impl Group {
             return false;
         }
         let mut counters = record.counters.to_vec();
-        let exceeds = add_counters::scale(&mut counters, weight, max);
+        let exceeds = records::scale(&mut counters, weight, max);
         counts.counters = (&counters).into();
         self.sums.push(counts);
         exceeds
