@@ -208,6 +208,20 @@ pub(crate) fn hits_in(unit: Option<Unit>, count: u128) -> String {
     }
 }
 
+/// What passes between two samples.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub(crate) enum SamplingPeriod {
+    /// Time in nanoseconds.
+    Nanoseconds(u64),
+    /// Occurrences of an event.
+    Events(u64),
+}
+
+/// The warning about samples whose periods differ.
+pub(crate) const PERIODS_DIFFER: &str =
+    "the profiles have different sampling rates, so their sample counts are not comparable; set input weights";
+
 /// Properties of the source and counts of dropped data, collected during the read, and hints about the bias of its
 /// sampler.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -252,6 +266,12 @@ pub struct ReadStats {
     /// Whether the source has copies of stacks that were not unwound.
     #[cfg_attr(feature = "serde", serde(default))]
     pub(crate) lacks_unwinding: bool,
+    /// The sampling period of the first source that has one.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub(crate) period: Option<SamplingPeriod>,
+    /// Whether another source has another period.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub(crate) periods_differ: bool,
 }
 
 impl ReadStats {
@@ -269,6 +289,8 @@ impl ReadStats {
         self.simple_names |= other.simple_names;
         self.marks_frames |= other.marks_frames;
         self.lacks_unwinding |= other.lacks_unwinding;
+        self.periods_differ |= other.periods_differ;
+        other.period.into_iter().for_each(|period| self.add_period(period));
         for (source, unit) in &other.units {
             self.add_unit(*source, *unit);
         }
@@ -305,6 +327,11 @@ impl ReadStats {
         if !self.units.contains(&(source, unit)) {
             self.units.push((source, unit));
         }
+    }
+
+    /// Adds the sampling period of a source. A source without one may have any.
+    pub(crate) fn add_period(&mut self, period: SamplingPeriod) {
+        self.periods_differ |= *self.period.get_or_insert(period) != period;
     }
 
     /// Adds a source in words unless it is there already.

@@ -70,6 +70,11 @@ impl StackTable {
         }
     }
 
+    /// Returns true if samples of different rates were added as such.
+    pub(crate) fn mixes_rates(&self) -> bool {
+        self.observed.periods_differ && self.unit() == Some(Unit::Hits)
+    }
+
     /// Returns hits by event type, in the order of [`SampleSource::ALL`], without zeros.
     pub fn hits_by_source(&self) -> Vec<(SampleSource, u128)> {
         let mut hits: BTreeMap<SampleSource, u128> = BTreeMap::new();

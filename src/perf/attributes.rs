@@ -145,6 +145,20 @@ impl Attribute {
         if self.flag(FLAG_FREQUENCY) { 1 } else { self.period.max(1) }
     }
 
+    /// The time between two samples in nanoseconds, if there is a frequency, or the event is a clock.
+    pub(crate) fn nanoseconds_per_sample(&self) -> Option<u64> {
+        let is_clock = self.kind == 1 && self.config < 2;
+        match self.flag(FLAG_FREQUENCY) {
+            true => 1_000_000_000u64.checked_div(self.period),
+            false => Some(self.period).filter(|_| is_clock),
+        }
+    }
+
+    /// The occurrences of the event between two samples, if their number is fixed.
+    pub(crate) fn events_per_sample(&self) -> Option<u64> {
+        Some(self.period).filter(|_| !self.flag(FLAG_FREQUENCY))
+    }
+
     /// Whether samples have call chains.
     pub(crate) fn has_call_chains(&self) -> bool {
         self.has(field::CALLCHAIN)

@@ -16,11 +16,13 @@ pub(crate) struct EventSpec {
     pub(crate) sample_type: u64,
     pub(crate) branch_type: u64,
     pub(crate) id: u64,
+    /// The samples per second; `None` for a sample every 1000 cycles.
+    pub(crate) frequency: Option<u64>,
 }
 
 impl EventSpec {
     pub(crate) fn new(name: &'static str, sample_type: u64, id: u64) -> Self {
-        Self { name, sample_type, branch_type: 1 << 3, id }
+        Self { name, sample_type, branch_type: 1 << 3, id, frequency: None }
     }
 }
 
@@ -173,10 +175,11 @@ impl Writer {
 
     fn attribute(&self, event: &EventSpec) -> Vec<u8> {
         let mut sink = Sink::new(self.endian);
-        sink.u32(1);
+        // Event 0 of the hardware counts cycles, that of software is the clock.
+        sink.u32(u32::from(event.name != "cycles"));
         sink.u32(ATTRIBUTE_BYTES as u32);
-        [0, 1000, event.sample_type, 0].into_iter().for_each(|word| sink.u64(word));
-        let flags = 1u64 << 18;
+        [0, event.frequency.unwrap_or(1000), event.sample_type, 0].into_iter().for_each(|word| sink.u64(word));
+        let flags = 1u64 << 18 | u64::from(event.frequency.is_some()) << 10;
         sink.u64(if self.endian == Endian::Big { flags.reverse_bits() } else { flags });
         sink.zeros(24);
         sink.u64(event.branch_type);

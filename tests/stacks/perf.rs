@@ -56,6 +56,40 @@ fn perf_script_output_is_read_directly() {
 }
 
 #[test]
+fn recordings_at_different_rates_are_merged_with_a_warning() {
+    let folder = Folder::new("perf-rates");
+    folder.write("spin.c", PROGRAM);
+    let at = &folder.0;
+    let record = |rate: &str, output: &str| {
+        runs("perf", &["record", "-q", "-F", rate, "-e", "cpu-clock:u", "-g", "-o", output, "./spin"], at)
+    };
+    let is_built = runs("cc", &["-O1", "-fno-omit-frame-pointer", "spin.c", "-o", "spin"], at);
+    if !is_built || !record("199", "slow.data") || !record("1999", "fast.data") {
+        let _ = std::io::Write::write_all(
+            &mut std::io::stderr(),
+            b"SKIPPED: perf cannot record here (Debian: linux-perf; kernel.perf_event_paranoid)\n",
+        );
+        return;
+    }
+    let warns = |command: &str| {
+        let output = folder.run(command);
+        let messages = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{command}: {messages}");
+        messages.contains("have different sampling rates")
+    };
+    assert!(warns("merge slow.data fast.data -o both.pb.gz"));
+    assert!(warns("merge slow.data fast.data -o both.collapsed"));
+    assert!(warns("flamegraph slow.data fast.data -o both.svg"));
+    assert!(!warns("merge slow.data slow.data -o twice.pb.gz"));
+    // A pprof of a recording has its period.
+    assert!(!warns("convert slow.data -o slow.pb.gz"));
+    assert!(warns("merge slow.pb.gz fast.data -o both.pb.gz"));
+    assert!(!warns("merge slow.pb.gz slow.data -o twice.pb.gz"));
+    assert!(!warns("convert fast.data -o fast.pb.gz"));
+    assert!(warns("merge slow.pb.gz fast.pb.gz -o both.pb.gz"));
+}
+
+#[test]
 fn perf_script_without_call_graphs_is_read_with_every_list_of_fields() {
     let folder = Folder::new("perf-lines");
     folder.write("spin.c", PROGRAM);

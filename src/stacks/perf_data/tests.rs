@@ -4,6 +4,7 @@ use super::*;
 use crate::bytes::Endian;
 use crate::perf::writer::{CALL_CHAIN, EventSpec, PLAIN, SampleSpec, Writer};
 use crate::stacks::collapsed::{CollapsedOptions, write_collapsed};
+use crate::stacks::pprof::{self, ValueChoice};
 use std::io::Read;
 
 const USER: u64 = (-512i64) as u64;
@@ -92,6 +93,61 @@ fn events_are_added_up_or_chosen() {
     assert_eq!(error.to_string(), "there is no event faults");
     let (_, warnings) = read(&writer.file(), &PerfOptions::default(), None).unwrap();
     assert_eq!(warnings, ["samples of several events are added up: cycles:u, cpu-clock"]);
+}
+
+/// Returns a recording of one sample of each event.
+fn recorded_at(frequencies: &[Option<u64>]) -> Vec<u8> {
+    let event = |(at, frequency): (usize, &Option<u64>)| EventSpec {
+        frequency: *frequency,
+        ..EventSpec::new(["cycles", "cpu-clock"][at], PLAIN, at as u64 + 1)
+    };
+    let mut writer = Writer::new(Endian::Little, frequencies.iter().enumerate().map(event).collect());
+    (0..frequencies.len()).for_each(|event| writer.sample(event, &sample(7, 0x1010, &[])));
+    writer.file()
+}
+
+fn table_at(frequencies: &[Option<u64>], event: Option<&str>) -> StackTable {
+    let (mut table, bytes) = (StackTable::new(), recorded_at(frequencies));
+    let open = || Ok(Box::new(&bytes[..]) as Box<dyn Read>);
+    read_perf_data(&open, &PerfOptions::default(), event, &Limits::default(), &mut table).unwrap();
+    table
+}
+
+#[test]
+fn the_period_is_that_of_the_events_that_count() {
+    let period = |frequencies, event| table_at(frequencies, event).observed.period;
+    assert_eq!(period(&[Some(99)], None), Some(SamplingPeriod::Nanoseconds(10_101_010)));
+    assert_eq!(period(&[None], None), Some(SamplingPeriod::Events(1000)));
+    assert_eq!(period(&[Some(0)], None), None);
+    assert_eq!(period(&[Some(1000), Some(1000)], None), Some(SamplingPeriod::Nanoseconds(1_000_000)));
+    assert_eq!(period(&[Some(1000), None], None), None);
+    assert_eq!(period(&[Some(1000), None], Some("cpu-clock")), Some(SamplingPeriod::Nanoseconds(1000)));
+    assert_eq!(period(&[Some(1000)], Some("cycles/period")), None);
+}
+
+#[test]
+fn rates_are_compared_with_those_of_other_recordings_and_of_pprof() {
+    let mixes = |first: &StackTable, second: &StackTable| {
+        let mut sum = StackTable::new();
+        [first, second].into_iter().for_each(|table| sum.absorb(table));
+        sum.mixes_rates()
+    };
+    let [slow, fast, cycles] = [Some(99), Some(1999), None].map(|frequency| table_at(&[frequency], None));
+    assert!(mixes(&slow, &fast) && mixes(&slow, &cycles) && mixes(&cycles, &fast));
+    assert!(!mixes(&slow, &slow) && !mixes(&cycles, &cycles));
+    assert!(!mixes(&slow, &table_at(&[Some(1999), None], None)), "its rate is unknown");
+    // A pprof has the period in nanoseconds, as those of Go have.
+    let through_pprof = |table: &StackTable| {
+        let (profile, mut read) = (pprof::from_table(table).0, StackTable::new());
+        pprof::add_to_table(&profile, &ValueChoice::default(), &mut read).unwrap();
+        (profile.period, read)
+    };
+    let ((period, of_slow), (none, of_cycles)) = (through_pprof(&slow), through_pprof(&cycles));
+    assert_eq!((period, none), (10_101_010, 0));
+    assert!(mixes(&of_slow, &fast) && !mixes(&of_slow, &slow) && !mixes(&of_cycles, &slow));
+    let mut both = StackTable::new();
+    [&slow, &fast].into_iter().for_each(|table| both.absorb(table));
+    assert_eq!(through_pprof(&both).0, 0, "there is no period of both");
 }
 
 #[test]

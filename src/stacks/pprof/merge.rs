@@ -4,7 +4,7 @@
 //! line, which Go's compiler needs; mappings by size and build; locations by their offset in the mapping, because
 //! programs are loaded at different addresses.
 
-use crate::call_chains::Unit;
+use crate::call_chains::{PERIODS_DIFFER, Unit};
 use crate::digits::number_of;
 use crate::error::{Error, ErrorKind, Result, Warning, WithWarnings};
 use crate::stacks::pprof::profile::StringInterner;
@@ -52,11 +52,7 @@ impl MergeReport {
             words.push(format!("dropped {}, which some profiles do not have", self.dropped_types.join(", ")));
         }
         if self.periods_differ {
-            words.push(
-                "the profiles have different sampling rates, so their sample counts are not comparable; set \
-                        input weights"
-                    .to_string(),
-            );
+            words.push(PERIODS_DIFFER.to_string());
         }
         if self.frames_differ {
             words.push("the profiles drop different frames; the expressions of the first profile are kept".to_string());

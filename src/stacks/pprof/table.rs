@@ -5,8 +5,8 @@
 //! address of its location is the bytecode index plus one, since 0 means none.
 
 use crate::call_chains::{
-    self, Certainty, Frame, FrameId, FrameKind, FunctionId, MAX_HITS, ReadStats, SampleKey, SampleSource, StackId,
-    StackTable, Unit, Weight, hits_in,
+    self, Certainty, Frame, FrameId, FrameKind, FunctionId, MAX_HITS, ReadStats, SampleKey, SampleSource,
+    SamplingPeriod, StackId, StackTable, Unit, Weight, hits_in,
 };
 use crate::digits::number_of;
 use crate::error::{Error, ErrorKind, Result, Warning};
@@ -179,6 +179,9 @@ pub fn add_to_table(profile: &Profile, choice: &ValueChoice, table: &mut StackTa
     observed.duration_nanos =
         observed.duration_nanos.saturating_add(u64::try_from(profile.duration_nanos).unwrap_or(0));
     observed.names_mended += fixed;
+    if columns.iter().all(|column| column.unit == Unit::Hits) {
+        period_of(profile).into_iter().for_each(|period| observed.add_period(period));
+    }
     leave_out(profile, columns.len(), observed);
     observed.leave_out("label", labels);
     let rows = [
@@ -190,6 +193,15 @@ pub fn add_to_table(profile: &Profile, choice: &ValueChoice, table: &mut StackTa
         ..Warning::new(format!("{} {words}", number_of(count, what)))
     }));
     Ok(warnings)
+}
+
+/// Returns the sampling period, if the profile has one.
+fn period_of(profile: &Profile) -> Option<SamplingPeriod> {
+    let period = u64::try_from(profile.period).ok().filter(|period| *period > 0)?;
+    Some(match profile.unit(profile.period_type?) {
+        (Unit::Nanoseconds, scale) => SamplingPeriod::Nanoseconds(period.saturating_mul(scale)),
+        _ => SamplingPeriod::Events(period),
+    })
 }
 
 /// Data that a table keeps for pprof, but that other formats of stacks do not store.
@@ -423,6 +435,19 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
+    /// Adds the period between two samples, as runtimes do that sample by time.
+    fn add_period(&mut self) {
+        let observed = &self.table.observed;
+        let Some(SamplingPeriod::Nanoseconds(period)) = observed.period.filter(|_| !observed.periods_differ) else {
+            return;
+        };
+        if self.table.unit() == Some(Unit::Hits) {
+            let (kind, unit) = (self.strings.intern(b"cpu"), self.strings.intern(b"nanoseconds"));
+            self.profile.period_type = Some(ValueType { kind, unit });
+            self.profile.period = i64::try_from(period).unwrap_or(i64::MAX);
+        }
+    }
+
     fn build(&mut self) {
         let event_types: Vec<SampleSource> =
             self.table.hits_by_source().into_iter().map(|(source, _)| source).collect();
@@ -437,6 +462,7 @@ impl Builder<'_> {
             self.profile.default_sample_type = self.strings.intern(main.word().as_bytes());
         }
         self.profile.duration_nanos = i64::try_from(self.table.observed.duration_nanos).unwrap_or(i64::MAX);
+        self.add_period();
         self.profile.samples = Samples::new(event_types.len());
         let thread_key = self.table.samples().any(|sample| sample.key.thread.is_some());
         let thread_key = if thread_key { self.strings.intern(b"thread") } else { StringId::default() };
