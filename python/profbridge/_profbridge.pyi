@@ -692,7 +692,8 @@ class Iprof:
             ``section`` : str
                 The section, such as ``"callCountProfiles"``.
             ``method``, ``bci`` : str, int32
-                The innermost method of the context, and the bytecode index in it.
+                The innermost method of the context, and the bytecode index in it. ``"monitorProfiles"`` has no
+                context: an empty name, and 0.
             ``context`` : str
                 The frames, innermost first, joined with `` < ``.
             ``depth`` : uint32

@@ -195,7 +195,8 @@ impl Iprof {
     ///     ``section`` : str
     ///         The section, such as ``"callCountProfiles"``.
     ///     ``method``, ``bci`` : str, int32
-    ///         The innermost method of the context, and the bytecode index in it.
+    ///         The innermost method of the context, and the bytecode index in it. ``"monitorProfiles"`` has no
+    ///         context: an empty name, and 0.
     ///     ``context`` : str
     ///         The frames, innermost first, joined with `` < ``.
     ///     ``depth`` : uint32
@@ -351,11 +352,12 @@ fn entries(document: &Document) -> std::result::Result<Table, ArrowError> {
     for kind in SectionKind::ALL.iter().copied() {
         for at in 0..document.sections.entries_count(kind) {
             let (context, records) = document.sections.entry(kind, at);
-            let Some(leaf) = document.contexts.leaf(context) else { continue };
+            // Monitors have no context.
+            let leaf = document.contexts.leaf(context);
             sections.append_value(kind.name());
-            names.append_value(document.tables.human_name(leaf.method));
+            names.append_value(leaf.map(|leaf| document.tables.human_name(leaf.method)).unwrap_or_default());
             contexts.append_value(words(document, context));
-            bcis.push(leaf.bci);
+            bcis.push(leaf.map_or(0, |leaf| leaf.bci));
             depths.push(document.contexts.depth(context) as u32);
             let sum: Records<'_> = records;
             events.push(u64::try_from(sum.events()).unwrap_or(u64::MAX));

@@ -139,3 +139,8 @@ class Tables(TestCase):
         self.assertEqual(stacks.samples().to_pydict()["stack"], [["f", "main"], ["g", "main"]])
         self.assertEqual(sample.lines()["inlined"].to_pylist(), [None, "2: bar"])
         self.assertEqual(sample.functions()["total_samples"].to_pylist(), [10])
+        entries = list(iprof.entries())
+        self.assertEqual(sum(row["events"] for row in entries), 122)
+        monitors = [row for row in entries if row["section"] == "monitorProfiles"]
+        nothing = {"method": "", "bci": 0, "context": "", "depth": 0}
+        self.assertEqual(monitors, [{"section": "monitorProfiles", **nothing, "events": 25}])

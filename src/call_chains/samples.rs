@@ -209,7 +209,7 @@ pub(crate) fn hits_in(unit: Option<Unit>, count: u128) -> String {
 }
 
 /// What passes between two samples.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) enum SamplingPeriod {
     /// Time in nanoseconds.
@@ -266,12 +266,9 @@ pub struct ReadStats {
     /// Whether the source has copies of stacks that were not unwound.
     #[cfg_attr(feature = "serde", serde(default))]
     pub(crate) lacks_unwinding: bool,
-    /// The sampling period of the first source that has one.
+    /// The sampling periods of each event type, as far as sources have them.
     #[cfg_attr(feature = "serde", serde(default))]
-    pub(crate) period: Option<SamplingPeriod>,
-    /// Whether another source has another period.
-    #[cfg_attr(feature = "serde", serde(default))]
-    pub(crate) periods_differ: bool,
+    pub(crate) periods: Vec<(SampleSource, SamplingPeriod)>,
 }
 
 impl ReadStats {
@@ -289,8 +286,7 @@ impl ReadStats {
         self.simple_names |= other.simple_names;
         self.marks_frames |= other.marks_frames;
         self.lacks_unwinding |= other.lacks_unwinding;
-        self.periods_differ |= other.periods_differ;
-        other.period.into_iter().for_each(|period| self.add_period(period));
+        other.periods.iter().for_each(|(source, period)| self.add_period(*source, *period));
         for (source, unit) in &other.units {
             self.add_unit(*source, *unit);
         }
@@ -329,9 +325,11 @@ impl ReadStats {
         }
     }
 
-    /// Adds the sampling period of a source. A source without one may have any.
-    pub(crate) fn add_period(&mut self, period: SamplingPeriod) {
-        self.periods_differ |= *self.period.get_or_insert(period) != period;
+    /// Adds a sampling period of an event type. A source without one may have any.
+    pub(crate) fn add_period(&mut self, source: SampleSource, period: SamplingPeriod) {
+        if !self.periods.contains(&(source, period)) {
+            self.periods.push((source, period));
+        }
     }
 
     /// Adds a source in words unless it is there already.

@@ -1,6 +1,6 @@
 //! Which samples of a table are meant.
 
-use super::samples::{SampleSource, Unit};
+use super::samples::{SampleSource, SamplingPeriod, Unit};
 use super::table::{Frame, FrameId, FrameKind, FunctionId, Sample, SampleKey, StackTable};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -72,7 +72,13 @@ impl StackTable {
 
     /// Returns true if samples of different rates were added as such.
     pub(crate) fn mixes_rates(&self) -> bool {
-        self.observed.periods_differ && self.unit() == Some(Unit::Hits)
+        let (there, as_unknown) = (self.sources(), self.as_unknown(&Selection::default()));
+        let mut periods: BTreeMap<SampleSource, BTreeSet<SamplingPeriod>> = BTreeMap::new();
+        for (source, period) in self.observed.periods.iter().filter(|(source, _)| there.contains(source)) {
+            let source = if as_unknown == Some(*source) { SampleSource::Unknown } else { *source };
+            periods.entry(source).or_default().insert(*period);
+        }
+        self.unit() == Some(Unit::Hits) && periods.values().any(|periods| periods.len() > 1)
     }
 
     /// Returns hits by event type, in the order of [`SampleSource::ALL`], without zeros.

@@ -298,13 +298,12 @@ fn push_instrumentation(part: &mut PartDescription, facts: &ProgramFacts) {
         [only] => readers(*only),
         _ => None,
     };
-    let functions = facts.records.values().fold(0u64, |sum, records| sum.saturating_add(*records));
-    if functions > 0 {
-        part.fact("functions", functions.to_string());
+    if facts.records_len() > 0 {
+        part.fact("functions", facts.records_len().to_string());
     }
-    let counters = facts.bytes_of(["_cnts", ".lprfc"]);
-    let size = if facts.has_byte_counters() { 1 } else { 8 };
-    part.fact("counters", (counters / size).to_string());
+    if let Some(counters) = facts.counters() {
+        part.fact("counters", counters.to_string());
+    }
     let bitmaps = facts.bytes_of(["_bits", ".lprfb"]);
     if bitmaps > 0 {
         part.fact("mc/dc", format!("yes, {}", number_of(bitmaps, "bitmap byte")));

@@ -215,6 +215,27 @@ fn objects_of_other_systems_are_described() {
     }
 }
 
+/// Time stamps of temporal instrumentation are between the counters.
+#[test]
+fn time_stamps_are_not_counters() {
+    if !available("time_stamps_are_not_counters", &["clang-19", "clang-22", "llvm-objcopy-22"]) {
+        return;
+    }
+    let folder = sources();
+    let temporal = "-O1 -fprofile-generate -mllvm -pgo-temporal-instrumentation main.c helper.c -o app";
+    for clang in ["clang-19", "clang-22"] {
+        folder.run(&format!("{clang} {temporal}"));
+        let app = info(&folder, "app");
+        assert_eq!((facts(&app, "functions"), facts(&app, "counters")), (vec!["3".into()], vec!["7".into()]));
+        // The number of records, or of bytes between counters, is unknown.
+        folder.run("llvm-objcopy-22 --rename-section __llvm_prf_data=data app other");
+        folder.run(&format!("{clang} -mllvm -pgo-block-coverage {temporal}"));
+        for program in ["other", "app"] {
+            assert!(facts(&info(&folder, program), "counters").is_empty(), "{program} of {clang}");
+        }
+    }
+}
+
 /// No compiler of Go reads a sample profile.
 #[test]
 fn go_programs_use_pprof_profiles() {

@@ -259,11 +259,23 @@ impl ProgramFacts {
         has_counters_only || self.version_words.iter().any(is_marked) || self.sections.keys().any(is_data)
     }
 
-    /// Returns true if a counter has one byte.
-    pub(crate) fn has_byte_counters(&self) -> bool {
-        self.version_words
-            .iter()
-            .any(|word| ProfileKind::from_version_word(*word).intersects(ProfileKind::BYTE_COVERAGE))
+    /// Returns the number of records.
+    pub(crate) fn records_len(&self) -> u64 {
+        self.records.values().fold(0, |sum, records| sum.saturating_add(*records))
+    }
+
+    /// Returns the number of counters. It is unknown if there are time stamps between them and counters have one byte,
+    /// because of the padding, or the number of records is unknown.
+    pub(crate) fn counters(&self) -> Option<u64> {
+        let has = |kind| self.version_words.iter().any(|word| ProfileKind::from_version_word(*word).intersects(kind));
+        let bytes = self.bytes_of(["_cnts", ".lprfc"]);
+        match (has(ProfileKind::BYTE_COVERAGE), has(ProfileKind::TEMPORAL), self.records_len()) {
+            (true, false, _) => Some(bytes),
+            (false, false, _) => Some(bytes / 8),
+            (true, true, _) | (false, true, 0) => None,
+            // The counters of a function begin with its time stamp.
+            (false, true, records) => Some((bytes / 8).saturating_sub(records)),
+        }
     }
 
     /// Returns the bytes of all sections whose names end with one of these.

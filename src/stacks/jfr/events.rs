@@ -1,10 +1,10 @@
 //! The events of a chunk. Samples and requested events are added by stack, thread and type; all others are skipped
 //! unread.
 
-use crate::call_chains::{Certainty, MAX_HITS, SampleSource, Unit, Weight};
+use crate::call_chains::{Certainty, MAX_HITS, SampleSource, SamplingPeriod, Unit, Weight};
 use crate::error::{Error, Result};
 use crate::stacks::jfr::chunk::{Chunk, HEADER_BYTES, Reader};
-use crate::stacks::jfr::metadata::{ClassIndex, Role, Types};
+use crate::stacks::jfr::metadata::{ClassIndex, Field, Primitive, Role, Types, decode};
 use foldhash::{HashMap, HashMapExt};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -42,6 +42,8 @@ pub(super) struct Counts {
     pub(super) skipped: BTreeMap<SampleSource, u64>,
     /// Samples and events outside the requested time.
     pub(super) out_of_time: u64,
+    /// The sampling periods in the settings of event types.
+    pub(super) periods: Vec<(SampleSource, SamplingPeriod)>,
 }
 
 /// The sum of equal events.
@@ -60,6 +62,7 @@ enum Kind {
     /// Is only counted.
     PassedOver(SampleSource),
     Lost,
+    Setting,
 }
 
 const EVENTS: [(&str, SampleSource); 16] = [
@@ -82,13 +85,21 @@ const EVENTS: [(&str, SampleSource); 16] = [
 ];
 
 const LOST: &str = "jdk.CPUTimeSamplesLost";
+const SETTING: &str = "jdk.ActiveSetting";
+
+fn source_of(event: &str) -> Option<SampleSource> {
+    EVENTS.iter().find(|(known, _)| *known == event).map(|(_, source)| *source)
+}
 
 /// How events of a name are treated; `None` for most.
 fn kind_of(name: &str, options: &RecordingOptions) -> Option<Kind> {
     if name == LOST {
         return Some(Kind::Lost);
     }
-    let (_, source) = EVENTS.iter().find(|(known, _)| *known == name)?;
+    if name == SETTING {
+        return Some(Kind::Setting);
+    }
+    let source = &source_of(name)?;
     if source.is_timed() {
         return Some(Kind::Sample(*source, Unit::Hits));
     }
@@ -130,6 +141,7 @@ impl Counts {
                 }
                 Some((_, Kind::PassedOver(source))) => *counts.skipped.entry(*source).or_default() += 1,
                 Some((class, Kind::Lost)) => counts.read_lost(types, *class, &mut event.reader)?,
+                Some((class, Kind::Setting)) => counts.read_setting(chunk, types, *class, &mut event.reader)?,
                 None => {}
             }
         }
@@ -162,6 +174,34 @@ impl Counts {
         sum.samples = sum.samples.saturating_add(found.samples);
     }
 
+    /// Keeps the setting if it is the period of an event type that is read.
+    fn read_setting(
+        &mut self,
+        chunk: &Chunk<'_>,
+        types: &Types,
+        class: ClassIndex,
+        reader: &mut Reader<'_>,
+    ) -> Result<()> {
+        let (mut id, mut name, mut value) = (None, None, None);
+        for field in &types.classes[class].fields {
+            match field.role {
+                Role::Id => id = types.integer(field, reader)?,
+                Role::Name => name = read_text(chunk, types, field, reader)?,
+                Role::Value => value = read_text(chunk, types, field, reader)?,
+                _ => types.skip_field(field, reader)?,
+            }
+        }
+        let source = id.and_then(|id| source_of(&types.classes[types.by_id(id)?].name));
+        let period = value.as_deref().and_then(parse_time).map(SamplingPeriod::Nanoseconds);
+        if name.as_deref() == Some("period")
+            && let Some(found) = source.zip(period)
+            && !self.periods.contains(&found)
+        {
+            self.periods.push(found);
+        }
+        Ok(())
+    }
+
     fn read_lost(&mut self, types: &Types, class: ClassIndex, reader: &mut Reader<'_>) -> Result<()> {
         for field in &types.classes[class].fields {
             if field.role == Role::LostSamples {
@@ -173,6 +213,29 @@ impl Counts {
         }
         Ok(())
     }
+}
+
+/// Reads a text that is not in a pool.
+fn read_text(chunk: &Chunk<'_>, types: &Types, field: &Field, reader: &mut Reader<'_>) -> Result<Option<String>> {
+    let is_text = field.class.is_some_and(|class| types.classes[class].primitive == Some(Primitive::Text));
+    if !is_text || field.pooled || field.array {
+        types.skip_field(field, reader)?;
+        return Ok(None);
+    }
+    decode(reader.text("text of a setting")?, chunk)
+}
+
+/// Parses a time such as `20 ms`. Returns nanoseconds.
+fn parse_time(text: &str) -> Option<u64> {
+    let (number, unit) = text.split_once(' ')?;
+    let nanoseconds = match unit {
+        "ns" => 1,
+        "us" => 1_000,
+        "ms" => 1_000_000,
+        "s" => 1_000_000_000,
+        _ => return None,
+    };
+    number.parse::<u64>().ok()?.checked_mul(nanoseconds).filter(|time| *time > 0)
 }
 
 /// The content of one event.
@@ -235,7 +298,7 @@ fn not_negative(value: Option<u64>) -> u64 {
 pub(super) fn read_value(
     chunk: &Chunk<'_>,
     types: &Types,
-    field: &crate::stacks::jfr::metadata::Field,
+    field: &Field,
     reader: &mut Reader<'_>,
 ) -> Result<Option<Value>> {
     let Some(class) = field.class.filter(|_| !field.array) else {

@@ -68,8 +68,12 @@ pub(super) enum Role {
     BytecodeIndex,
     /// `type`: how a frame ran, or the class of a method.
     Type,
-    /// `name` of a class or method.
+    /// `name` of a class, method or setting.
     Name,
+    /// `id` of the event type of a setting.
+    Id,
+    /// `value` of a setting.
+    Value,
     /// `descriptor` of a method.
     Descriptor,
     /// `string` of a symbol.
@@ -104,6 +108,8 @@ impl Role {
             "bytecodeIndex" => Self::BytecodeIndex,
             "type" => Self::Type,
             "name" => Self::Name,
+            "id" => Self::Id,
+            "value" => Self::Value,
             "descriptor" => Self::Descriptor,
             "string" => Self::String,
             "description" => Self::Description,

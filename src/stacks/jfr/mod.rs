@@ -26,7 +26,7 @@ mod resolve;
 
 pub use events::{RecordingOptions, TimeBound};
 
-use crate::call_chains::{SampleSource, StackTable, Unit};
+use crate::call_chains::{SampleSource, SamplingPeriod, StackTable, Unit};
 use crate::error::{Error, Result, Warning};
 use crate::limits::Limits;
 use chunk::{Chunk, Next};
@@ -129,6 +129,8 @@ struct Reading<'a> {
     gaps: MissingData,
     /// The calls of each method up to the chunk before.
     timed: TimedCalls,
+    /// The sampling periods of all chunks.
+    periods: Vec<(SampleSource, SamplingPeriod)>,
 }
 
 impl<'a> Reading<'a> {
@@ -136,7 +138,8 @@ impl<'a> Reading<'a> {
         options.check()?;
         let format = "Flight Recorder".to_string();
         let (gaps, timed) = (MissingData::default(), TimedCalls::default());
-        Ok(Self { options, limits, table, warnings: Vec::new(), format, base: 0, start: None, gaps, timed })
+        let (warnings, periods) = (Vec::new(), Vec::new());
+        Ok(Self { options, limits, table, warnings, format, base: 0, start: None, gaps, timed, periods })
     }
 
     /// The requested time, in nanoseconds since 1970.
@@ -172,14 +175,50 @@ impl<'a> Reading<'a> {
         self.table.observed.add_source(&self.format);
         self.start.get_or_insert(chunk.start_nanos);
         let time = self.time();
-        let gaps = read_chunk(&chunk, self.options, &time, self.limits, self.table, &mut self.timed)?;
+        let gaps = self.read_chunk(&chunk, &time)?;
         self.gaps.missing += gaps.missing;
         self.gaps.nameless += gaps.nameless;
         self.base += chunk.data.len() as u64;
         Ok(chunk.data.len())
     }
 
+    /// Adds one chunk. Returns a description of missing data.
+    fn read_chunk(&mut self, chunk: &Chunk<'_>, time: &Range<u64>) -> Result<MissingData> {
+        let mut types = Types::read(chunk)?;
+        let counts = Counts::read(chunk, &mut types, self.options, time)?;
+        for period in &counts.periods {
+            if !self.periods.contains(period) {
+                self.periods.push(*period);
+            }
+        }
+        let observed = &mut self.table.observed;
+        observed.parts += 1;
+        observed.marks_frames = true;
+        for (key, _) in &counts.samples {
+            observed.add_unit(key.source, unit(key.source, self.options));
+        }
+        for (source, events) in &counts.skipped {
+            observed.skip_events(*source, *events);
+        }
+        observed.samples_out_of_time = observed.samples_out_of_time.saturating_add(counts.out_of_time);
+        observed.duration_nanos = observed.duration_nanos.saturating_add(chunk.duration_nanos);
+        observed.samples_lost = observed.samples_lost.saturating_add(counts.lost);
+        if counts.samples.is_empty() {
+            return Ok(MissingData::default());
+        }
+        let pools = Pools::read(chunk, &mut types)?;
+        let mut resolver = Resolver::new(chunk, &mut types, &pools, self.limits, self.table, &mut self.timed);
+        resolver.add_samples(&counts)?;
+        Ok(resolver.gaps)
+    }
+
     fn finish(mut self) -> Vec<Warning> {
+        for (source, period) in &self.periods {
+            // The settings may have changed during the recording.
+            if self.periods.iter().filter(|(other, _)| other == source).count() == 1 {
+                self.table.observed.add_period(*source, *period);
+            }
+        }
         if self.gaps.missing > 0 {
             let message =
                 format!("dropped references to constants that are missing in the recording: {}", self.gaps.missing);
@@ -191,38 +230,6 @@ impl<'a> Reading<'a> {
         }
         self.warnings
     }
-}
-
-/// Adds one chunk. Returns a description of missing data.
-fn read_chunk(
-    chunk: &Chunk<'_>,
-    options: &RecordingOptions,
-    time: &Range<u64>,
-    limits: &Limits,
-    table: &mut StackTable,
-    timed: &mut TimedCalls,
-) -> Result<MissingData> {
-    let mut types = Types::read(chunk)?;
-    let counts = Counts::read(chunk, &mut types, options, time)?;
-    let observed = &mut table.observed;
-    observed.parts += 1;
-    observed.marks_frames = true;
-    for (key, _) in &counts.samples {
-        observed.add_unit(key.source, unit(key.source, options));
-    }
-    for (source, events) in &counts.skipped {
-        observed.skip_events(*source, *events);
-    }
-    observed.samples_out_of_time = observed.samples_out_of_time.saturating_add(counts.out_of_time);
-    observed.duration_nanos = observed.duration_nanos.saturating_add(chunk.duration_nanos);
-    observed.samples_lost = observed.samples_lost.saturating_add(counts.lost);
-    if counts.samples.is_empty() {
-        return Ok(MissingData::default());
-    }
-    let pools = Pools::read(chunk, &mut types)?;
-    let mut resolver = Resolver::new(chunk, &mut types, &pools, limits, table, timed);
-    resolver.add_samples(&counts)?;
-    Ok(resolver.gaps)
 }
 
 /// The unit of an event type.

@@ -1,6 +1,6 @@
 //! Recordings built value by value, in both integer encodings.
 
-use crate::call_chains::Certainty;
+use crate::call_chains::{Certainty, SamplingPeriod, Selection};
 use crate::error::ErrorKind;
 use crate::stacks::jfr::*;
 use proptest::prelude::*;
@@ -134,6 +134,16 @@ const CLASSES: &[ClassRow] = &[
             ("minimum", 50, false, false),
             ("average", 50, false, false),
             ("maximum", 50, false, false),
+        ],
+    ),
+    (
+        107,
+        "jdk.ActiveSetting",
+        &[
+            ("startTime", 50, false, false),
+            ("id", 50, false, false),
+            ("name", 53, false, false),
+            ("value", 53, false, false),
         ],
     ),
 ];
@@ -388,6 +398,48 @@ fn read(bytes: &[u8]) -> Result<(StackTable, Vec<Warning>)> {
     let mut table = StackTable::new();
     let warnings = read_recording(bytes, &RecordingOptions::default(), &Limits::default(), &mut table)?;
     Ok((table, warnings))
+}
+
+/// Returns a chunk with settings of event types: number, name and value.
+fn chunk_with_settings(compressed: bool, settings: &[(u64, &str, &str)]) -> Vec<u8> {
+    let setting = |(id, name, text): &(u64, &str, &str)| {
+        let body = value(compressed, |w| {
+            w.long(1);
+            w.long(*id);
+            w.utf8(name);
+            w.utf8(text);
+        });
+        event(compressed, 107, &body)
+    };
+    let settings: Vec<u8> = settings.iter().flat_map(setting).collect();
+    chunk_with_events(compressed, "app/Main", "run", &settings)
+}
+
+#[test]
+fn settings_tell_the_sampling_period() {
+    for compressed in [false, true] {
+        let periods = |chunks: &[Vec<u8>]| read(&chunks.concat()).unwrap().0.observed.periods;
+        let settings =
+            [(101, "enabled", "true"), (101, "period", "20 ms"), (102, "period", "1 s"), (9, "period", "1 s")];
+        let usual = chunk_with_settings(compressed, &settings);
+        assert_eq!(
+            periods(&[usual.clone(), usual.clone()]),
+            [(SampleSource::Execution, SamplingPeriod::Nanoseconds(20_000_000))]
+        );
+        for odd in ["everyChunk", "0 ms", "20", "x ms", "99999999999999999999 s", "99999999999999 s"] {
+            assert!(periods(&[chunk_with_settings(compressed, &[(101, "period", odd)])]).is_empty(), "{odd}");
+        }
+        let other = chunk_with_settings(compressed, &[(101, "period", "10 ms"), (103, "period", "9 ms")]);
+        let of_cpu_time = (SampleSource::CpuTime, SamplingPeriod::Nanoseconds(9_000_000));
+        assert_eq!(periods(&[usual.clone(), other.clone()]), [of_cpu_time], "the other changed during the recording");
+        let [mut sum, other] = [usual, other].map(|chunk| read(&chunk).unwrap().0);
+        assert!(!sum.mixes_rates());
+        let execution = Selection { sources: vec![SampleSource::Execution], ..Selection::default() };
+        let pprof = crate::stacks::pprof::from_table(&other.select(&execution).0).0;
+        assert_eq!(pprof.period, 10_000_000, "other event types do not count");
+        sum.absorb(&other);
+        assert!(sum.mixes_rates());
+    }
 }
 
 /// Samples as text: hits, source, thread, truncated, frames from the leaf.

@@ -78,7 +78,8 @@ pub(crate) fn read_perf_data(
     observed.lacks_unwinding |= has_stack_copies(&recording);
     observed.add_source(FORMAT);
     observed.add_unit(SampleSource::Unknown, choice.unit);
-    period_of(&collected, &recording, &choice).into_iter().for_each(|period| observed.add_period(period));
+    let period = period_of(&collected, &recording, &choice);
+    period.into_iter().for_each(|period| observed.add_period(SampleSource::Unknown, period));
     Ok(warnings)
 }
 

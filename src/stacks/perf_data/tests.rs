@@ -115,7 +115,7 @@ fn table_at(frequencies: &[Option<u64>], event: Option<&str>) -> StackTable {
 
 #[test]
 fn the_period_is_that_of_the_events_that_count() {
-    let period = |frequencies, event| table_at(frequencies, event).observed.period;
+    let period = |frequencies, event| table_at(frequencies, event).observed.periods.first().map(|(_, period)| *period);
     assert_eq!(period(&[Some(99)], None), Some(SamplingPeriod::Nanoseconds(10_101_010)));
     assert_eq!(period(&[None], None), Some(SamplingPeriod::Events(1000)));
     assert_eq!(period(&[Some(0)], None), None);

@@ -179,8 +179,8 @@ pub fn add_to_table(profile: &Profile, choice: &ValueChoice, table: &mut StackTa
     observed.duration_nanos =
         observed.duration_nanos.saturating_add(u64::try_from(profile.duration_nanos).unwrap_or(0));
     observed.names_mended += fixed;
-    if columns.iter().all(|column| column.unit == Unit::Hits) {
-        period_of(profile).into_iter().for_each(|period| observed.add_period(period));
+    for column in columns.iter().filter(|column| column.unit == Unit::Hits) {
+        period_of(profile).into_iter().for_each(|period| observed.add_period(column.source, period));
     }
     leave_out(profile, columns.len(), observed);
     observed.leave_out("label", labels);
@@ -435,13 +435,12 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    /// Adds the period between two samples, as runtimes do that sample by time.
-    fn add_period(&mut self) {
-        let observed = &self.table.observed;
-        let Some(SamplingPeriod::Nanoseconds(period)) = observed.period.filter(|_| !observed.periods_differ) else {
-            return;
-        };
-        if self.table.unit() == Some(Unit::Hits) {
+    /// Adds the time between two samples, if it is the same for all of them.
+    fn add_period(&mut self, sources: &[SampleSource]) {
+        let periods = self.table.observed.periods.iter().filter(|(source, _)| sources.contains(source));
+        let mut periods = periods.map(|(_, period)| *period);
+        let Some(SamplingPeriod::Nanoseconds(period)) = periods.next() else { return };
+        if periods.all(|other| other == SamplingPeriod::Nanoseconds(period)) && self.table.unit() == Some(Unit::Hits) {
             let (kind, unit) = (self.strings.intern(b"cpu"), self.strings.intern(b"nanoseconds"));
             self.profile.period_type = Some(ValueType { kind, unit });
             self.profile.period = i64::try_from(period).unwrap_or(i64::MAX);
@@ -462,7 +461,7 @@ impl Builder<'_> {
             self.profile.default_sample_type = self.strings.intern(main.word().as_bytes());
         }
         self.profile.duration_nanos = i64::try_from(self.table.observed.duration_nanos).unwrap_or(i64::MAX);
-        self.add_period();
+        self.add_period(&event_types);
         self.profile.samples = Samples::new(event_types.len());
         let thread_key = self.table.samples().any(|sample| sample.key.thread.is_some());
         let thread_key = if thread_key { self.strings.intern(b"thread") } else { StringId::default() };
