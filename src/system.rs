@@ -8,6 +8,7 @@
 //! | leftovers of a killed run | none, or a complete copy that the next run removes | removed by the next run | not removed |
 //! | replacing a file | `rename`, atomic | the same | `MoveFileEx`, atomic; fails while another program has the old file open |
 //! | identity of a file | device and inode number | the same | the path without links |
+//! | mapped files that a process changes | found for processes of the same user | not found | not found |
 //! | an open descriptor by name (`/dev/fd/3`) | duplicated by `pidfd_getfd`, which shares the file position | opened, with the same effect | has no name |
 //! | delayed storing | network file systems store the content before the rename | not handled | not handled |
 //!
@@ -17,6 +18,7 @@
 //! supported Rust version.
 
 use memmap2::MmapMut;
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::{self, File, Metadata};
 use std::io;
@@ -94,6 +96,30 @@ pub fn is_running(process: u32) -> Option<bool> {
         return Some(state.is_some_and(|state| !b"ZXx".contains(state)));
     }
     process_exists(process)
+}
+
+/// Returns the files that processes of this user have mapped, and can change without a new time of their last change.
+/// Empty if the system does not report them.
+pub(crate) fn files_mapped_for_writing() -> BTreeSet<PathBuf> {
+    let mut mapped = BTreeSet::new();
+    if !cfg!(target_os = "linux") {
+        return mapped;
+    }
+    let Ok(processes) = fs::read_dir("/proc") else { return mapped };
+    let is_process = |name: &OsString| name.as_encoded_bytes().iter().all(u8::is_ascii_digit);
+    for process in processes.flatten().filter(|process| is_process(&process.file_name())) {
+        // Other processes are those of other users, or have ended.
+        let maps = fs::read(process.path().join("maps")).unwrap_or_default();
+        for line in maps.split(|byte| *byte == b'\n') {
+            // Addresses, permissions, offset, device, inode, and after blanks the path.
+            let mut words = line.splitn(6, |byte| *byte == b' ').skip(1);
+            let is_shared = words.next().is_some_and(|word| word.get(1) == Some(&b'w') && word.get(3) == Some(&b's'));
+            if let Some(path) = words.nth(3).filter(|_| is_shared) {
+                mapped.insert(os_string(path.trim_ascii_start()).into());
+            }
+        }
+    }
+    mapped
 }
 
 /// Returns true if a process exists, also one of another user.

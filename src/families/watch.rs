@@ -106,6 +106,8 @@ struct Stamp {
 struct Seen {
     stamp: Stamp,
     since: Instant,
+    /// Whether a process has it mapped for writing, so that it changes without a new stamp: continuous mode of LLVM.
+    is_mapped: bool,
     /// The reason why it cannot be merged unless it changes, and whether it may be a profile.
     refused: Option<(String, bool)>,
 }
@@ -213,7 +215,11 @@ impl Watch {
     /// Returns the files that are not merged, and those that changed after they were merged.
     pub fn left(&self) -> Vec<LeftFile> {
         let waiting = self.seen.iter().map(|(path, seen)| {
-            let (reason, is_profile) = seen.refused.clone().unwrap_or(("it still changes".to_string(), true));
+            let changes = match seen.is_mapped {
+                true => "a process has it mapped and still changes it (continuous mode)",
+                false => "it still changes",
+            };
+            let (reason, is_profile) = seen.refused.clone().unwrap_or((changes.to_string(), true));
             let reason = reason.strip_prefix(&format!("{}: ", path.display())).unwrap_or(&reason).to_string();
             LeftFile { path: path.clone(), reason, is_profile }
         });
@@ -270,7 +276,7 @@ impl Watch {
             let seen = before.remove(&path).filter(|seen| seen.stamp == stamp);
             let seen = seen.unwrap_or_else(|| {
                 self.last_change = Instant::now();
-                Seen { stamp, since: Instant::now(), refused: None }
+                Seen { stamp, since: Instant::now(), is_mapped: false, refused: None }
             });
             self.seen.insert(path, seen);
         }
@@ -309,8 +315,15 @@ impl Watch {
     }
 
     /// Returns the files that no longer change, in the order of the merge.
-    fn complete(&self) -> Vec<PathBuf> {
-        let is_complete = |seen: &Seen| seen.refused.is_none() && seen.since.elapsed() >= QUIET_TIME;
+    fn complete(&mut self) -> Vec<PathBuf> {
+        let is_quiet = |seen: &Seen| seen.refused.is_none() && seen.since.elapsed() >= QUIET_TIME;
+        if self.seen.values().any(is_quiet) {
+            let mapped = system::files_mapped_for_writing();
+            for (path, seen) in self.seen.iter_mut().filter(|(_, seen)| is_quiet(seen)) {
+                seen.is_mapped = fs::canonicalize(path).is_ok_and(|path| mapped.contains(&path));
+            }
+        }
+        let is_complete = |seen: &Seen| is_quiet(seen) && !seen.is_mapped;
         let mut complete: Vec<_> = self.seen.iter().filter(|(_, seen)| is_complete(seen)).collect();
         let name = |path: &Path| original_path(path).unwrap_or_else(|| path.to_path_buf());
         match self.options.order {

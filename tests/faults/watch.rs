@@ -107,6 +107,52 @@ fn the_result_is_one_merge_in_the_order_of_arrival() {
     assert!(!names_in(scene.0.path()).iter().any(|name| name.contains(".part")));
 }
 
+/// As programs do in continuous mode: the file is complete from the beginning, and keeps its time.
+const MAPPER: &str = "
+import mmap, os, sys, time
+path, end, old, new = sys.argv[1:]
+file = open(path, 'r+b')
+mapped = mmap.mmap(file.fileno(), 0)
+file.close()
+print('mapped', flush=True)
+while not os.path.exists(end):
+    time.sleep(0.01)
+mapped[:] = mapped[:].replace(int(old).to_bytes(8, 'little'), int(new).to_bytes(8, 'little'))
+";
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_profile_that_a_process_has_mapped_is_merged_after_its_end() {
+    const COUNTS: [u64; 2] = [0x1234_5678, 0x2345_6789];
+    let scene = Scene::new();
+    let bytes = |count| raw_bytes(&profile(&[("mapped", count)]), 10);
+    scene.write("a.profraw", &bytes(COUNTS[0]));
+    fs::write(scene.path("changed"), bytes(COUNTS[1])).unwrap();
+    let map = || {
+        let mut python = std::process::Command::new("python3");
+        python.args(["-c", MAPPER]).arg(scene.runs().join("a.profraw")).arg(scene.path("end"));
+        let mut process = python.args(COUNTS.map(|count| count.to_string())).stdout(Stdio::piped()).spawn().unwrap();
+        std::io::Read::read_exact(process.stdout.as_mut().unwrap(), &mut [0; 6]).unwrap();
+        process
+    };
+    // At the end of the watch it is left.
+    let mut process = map();
+    let left = scene.run(&["--until", "idle:1", "--delete-merged"]);
+    assert_eq!(left.code, Some(1), "{}", left.stderr);
+    assert!(left.stderr.contains("a process has it mapped and still changes it"), "{}", left.stderr);
+    process.kill().unwrap();
+    process.wait().unwrap();
+    let mut process = map();
+    let watch = scene.start(&["--until", &process.id().to_string(), "--delete-merged"]);
+    std::thread::sleep(Duration::from_millis(1500));
+    assert_eq!(names_in(&scene.runs()), ["a.profraw"]);
+    fs::write(scene.path("end"), "").unwrap();
+    process.wait().unwrap();
+    finished(watch).assert_done();
+    assert_eq!(scene.output(), scene.merged(&["changed"]));
+    assert_eq!(names_in(&scene.runs()), [""; 0]);
+}
+
 #[test]
 fn the_result_is_one_merge_in_the_order_of_names() {
     let scene = Scene::new();
