@@ -291,6 +291,11 @@ make_correlate() {
     correlate "$release" binary --binary-file calc.c -fprofile-generate -mllvm -profile-correlate=binary \
       -mllvm -disable-vp
   done
+  # Debug info of local classes has functions in functions.
+  for release in 22 23; do
+    correlate "$release" lambda-debug-info --debug-info lambda.cpp -fprofile-instr-generate -g \
+      -mllvm -profile-correlate=debug-info
+  done
   # LLVM 23 and later find bitmaps.
   local mcdc=(conditions.c -fprofile-instr-generate -fcoverage-mapping -fcoverage-mcdc)
   correlate 23 mcdc-debug-info --debug-info "${mcdc[@]}" -g -mllvm -profile-correlate=debug-info

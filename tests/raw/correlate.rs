@@ -49,6 +49,8 @@ fn golden_profiles_correlate_to_the_genuine_text() {
         (22, "binary", CorrelationKind::Binary),
         (23, "debug-info", CorrelationKind::DebugInfo),
         (23, "binary", CorrelationKind::Binary),
+        (22, "lambda-debug-info", CorrelationKind::DebugInfo),
+        (23, "lambda-debug-info", CorrelationKind::DebugInfo),
         (23, "mcdc-debug-info", CorrelationKind::DebugInfo),
         (23, "mcdc-binary", CorrelationKind::Binary),
     ] {

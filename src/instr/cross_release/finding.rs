@@ -90,9 +90,10 @@ impl FindingKind {
                 "function calls targets whose names are not in the inputs",
                 "functions call targets whose names are not in the inputs",
             ),
-            Self::HashOfLaterRelease => {
-                ("function has a hash of LLVM 22 or later", "functions have hashes of LLVM 22 or later")
-            }
+            Self::HashOfLaterRelease => (
+                "function has a hash like those of LLVM 22 or later",
+                "functions have hashes like those of LLVM 22 or later",
+            ),
             Self::HashOfEarlierRelease => {
                 ("function has a hash of LLVM 11 to 21", "functions have hashes of LLVM 11 to 21")
             }
@@ -121,8 +122,8 @@ impl FindingKind {
             Self::TwoHashes => Some(Hint::UniteHashes),
             Self::Rehashed => Some("do not use this profile for the coverage of binaries with the old hashes".into()),
             Self::HashOfLaterRelease => Some(
-                "the compiler ignores these records; target LLVM 22 or later, or record new profiles with the target \
-                 compiler"
+                "the compiler ignores these records, except for about one in 16 that both releases hash alike; target \
+                 LLVM 22 or later, or record new profiles with the target compiler"
                     .into(),
             ),
             Self::HashOfEarlierRelease => Some(Hint::ChooseNoVersion),

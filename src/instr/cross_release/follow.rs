@@ -260,6 +260,8 @@ pub(crate) struct RewriteCheck {
     names_may_change: bool,
     has_colon: bool,
     has_semicolon: bool,
+    /// Whether names can change that have one form only.
+    has_traces: bool,
     /// Whether some hash has to be examined.
     has_large_hash: bool,
     /// Whether bitmaps have to be examined.
@@ -276,6 +278,7 @@ impl RewriteCheck {
             names_may_change: names_may_change(options),
             has_colon: false,
             has_semicolon: false,
+            has_traces: kind.contains(ProfileKind::TEMPORAL),
             has_large_hash: other_algorithms(origins, options.indexed_version) != [None; 2],
             bitmaps_may_differ: bitmaps::may_differ(options),
         }
@@ -298,7 +301,8 @@ impl RewriteCheck {
     /// the requested release and version. A false result is inconclusive.
     pub(crate) fn leaves_all(&self) -> bool {
         // A name of the new form contains `;`, a name of the old form contains `:`.
-        let names_stay = !self.names_may_change || !self.has_semicolon || !self.has_colon;
+        let has_both = self.has_colon && (self.has_semicolon || self.has_traces);
+        let names_stay = !self.names_may_change || !has_both;
         if self.is_ir {
             names_stay && !self.ir_hashes.differ()
         } else {

@@ -2,7 +2,7 @@
 //!
 //! Up to LLVM 17 the name is `file:function`, since LLVM 18 `file;function`. Newer releases look for the old form if
 //! they do not find the new one. File names can contain both characters, so the old form is computed from the new one,
-//! by its *last* `;`, and never in the other direction.
+//! by its *last* `;`, and in the other direction only for functions of temporal traces, whose readers know one form.
 
 use crate::instr::cross_release::finding::{Counted, CrossReleaseOptions, FindingKind, Origins};
 use crate::instr::rules::Weights;
@@ -11,7 +11,7 @@ use crate::model::{
     FunctionId, FunctionRecord, FunctionTable, FunctionView, NameRef, Profile, RecordId, RecordView, Release,
     ValueCount, ValueKind, ValueSites, name_ref,
 };
-use crate::names::colon_form;
+use crate::names::{colon_form, split_local};
 use std::collections::{HashMap, HashSet};
 
 /// The first release that writes `file;function`.
@@ -139,7 +139,29 @@ impl Forms {
             }
         }
         renaming.ambiguous.sort_unstable();
+        renaming.add_traced(profile);
         renaming
+    }
+}
+
+impl Renaming {
+    /// Renames functions of traces that have the old form only: the tools that print the order for a linker do not look
+    /// for it.
+    fn add_traced(&mut self, profile: &Profile) {
+        let traced: HashSet<NameRef> =
+            profile.temporal.traces.iter().flat_map(|trace| &trace.functions).copied().collect();
+        for function in profile.functions.iter().filter(|function| traced.contains(&function.name_ref())) {
+            let (id, name) = (function.id(), function.name());
+            let (file, _) = split_local(name);
+            if file.is_empty() || name[file.len()] != b':' || self.ambiguous.contains(&id) {
+                continue;
+            }
+            self.names.entry(id).or_insert_with(|| {
+                let mut name = name.to_vec();
+                name[file.len()] = b';';
+                name
+            });
+        }
     }
 }
 

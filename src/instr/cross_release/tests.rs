@@ -131,6 +131,26 @@ fn targets_and_traces_follow_their_functions() {
 }
 
 #[test]
+fn traced_functions_have_the_form_that_the_order_is_made_of() {
+    let names = ["C:\\x.c:f", "t.m:-[Foo bar:]", "-[Foo bar:]", "main", "x;y.c:g"];
+    let functions: Vec<(&str, u64, u64)> =
+        names.iter().map(|name| (*name, 1, 1)).chain([("a.c:untraced", 1, 1)]).collect();
+    let traced = || {
+        let mut input = ir(&functions);
+        let functions = names.map(|name| name_ref(name.as_bytes())).to_vec();
+        input.temporal.traces = vec![TemporalTrace { weight: 1, functions }];
+        input
+    };
+    let crossed = cross(traced(), &options(22));
+    let expected = ["C:\\x.c;f", "t.m;-[Foo bar:]", "-[Foo bar:]", "main", "x;y.c;g"];
+    let trace = expected.map(|name| name_ref(name.as_bytes()));
+    assert_eq!(crossed.profile.temporal.traces[0].functions, trace);
+    assert!(trace.iter().all(|name| crossed.profile.functions.iter().any(|function| function.name_ref() == *name)));
+    assert!(crossed.profile.functions.find(b"a.c:untraced").is_some());
+    assert_eq!(kinds(&crossed), [(FindingKind::Renamed, 3)]);
+}
+
+#[test]
 fn records_of_another_shape_are_reported_and_not_added() {
     let mut input = ir(&[("a.c;f", 1, 5)]);
     let other = input.functions.intern(b"a.c:f");
@@ -367,7 +387,7 @@ fn findings_give_the_share_and_the_first_names() {
     let crossed = cross(input, &options(21));
     assert_eq!(
         crossed.findings[0].to_string(),
-        "4 functions have hashes of LLVM 22 or later (100.00 % of all counts): a, b\\n, c, …"
+        "4 functions have hashes like those of LLVM 22 or later (100.00 % of all counts): a, b\\n, c, …"
     );
 }
 

@@ -59,7 +59,7 @@ pub(super) fn read_probes(
     let (sections, endian) = load_sections(file, limits)?;
     let dwarf = sections.borrow(|bytes| EndianSlice::new(bytes, endian));
     let found = Found { probes: Vec::new(), warnings: Vec::new() };
-    let mut walk = Walk { counters, compat, bitmaps: Vec::new(), found };
+    let mut walk = Walk { counters, compat, found };
     let split = SplitDebugInfo::of(path, limits)?;
     let mut units = dwarf.units();
     while let Some(header) = units.next().map_err(damaged)? {
@@ -78,9 +78,6 @@ pub(super) fn read_probes(
 struct Walk {
     compat: Compat,
     counters: Range<u64>,
-    /// Profile name, address and bytes of the bitmaps of the function whose
-    /// children are being read.
-    bitmaps: Vec<(Vec<u8>, u64, u32)>,
     found: Found,
 }
 
@@ -94,6 +91,8 @@ struct Function {
     linkage_name: Option<Vec<u8>>,
     file: Option<Vec<u8>>,
     line: Option<u64>,
+    /// Profile name, address and bytes of its bitmaps.
+    bitmaps: Vec<(Vec<u8>, u64, u32)>,
 }
 
 /// A variable of counters or of a bitmap whose annotations are being read.
@@ -112,22 +111,22 @@ struct Variable {
 impl Walk {
     fn unit<'a>(&mut self, dwarf: &Dwarf<Slice<'a>>, unit: &Unit<Slice<'a>>) -> Result<()> {
         let mut entries = unit.entries();
-        let mut function: Option<Function> = None;
+        // From the outermost on: a local class in a function declares its methods there.
+        let mut functions: Vec<Function> = Vec::new();
         let mut variable: Option<Variable> = None;
         while let Some(entry) = entries.next_dfs().map_err(damaged)? {
             let depth = entry.depth();
             if variable.as_ref().is_some_and(|variable| depth <= variable.depth) {
-                self.finish(variable.take(), function.as_ref());
+                self.finish(variable.take(), functions.last_mut());
             }
-            if function.as_ref().is_some_and(|function| depth <= function.depth) {
-                self.finish_function(function.take());
+            while let Some(function) = functions.pop_if(|function| depth <= function.depth) {
+                self.finish_function(function);
             }
             match entry.tag() {
                 constants::DW_TAG_subprogram => {
-                    self.finish_function(function.take());
-                    function = Some(read_function(dwarf, unit, entry, self.found.probes.len())?);
+                    functions.push(read_function(dwarf, unit, entry, self.found.probes.len())?);
                 }
-                constants::DW_TAG_variable if function.as_ref().is_some_and(|f| depth == f.depth + 1) => {
+                constants::DW_TAG_variable if functions.last().is_some_and(|f| depth == f.depth + 1) => {
                     variable = read_variable(dwarf, unit, entry)?;
                 }
                 ANNOTATION => {
@@ -138,15 +137,14 @@ impl Walk {
                 _ => {}
             }
         }
-        self.finish(variable.take(), function.as_ref());
-        self.finish_function(function);
+        self.finish(variable.take(), functions.last_mut());
+        functions.into_iter().rev().for_each(|function| self.finish_function(function));
         Ok(())
     }
 
     /// Gives the probes of a function their bitmaps.
-    fn finish_function(&mut self, function: Option<Function>) {
-        let Some(function) = function else { return };
-        for (name, address, bytes) in self.bitmaps.drain(..) {
+    fn finish_function(&mut self, function: Function) {
+        for (name, address, bytes) in function.bitmaps {
             let mut own = self.found.probes[function.first_probe..].iter_mut();
             if let Some(probe) = own.find(|probe| probe.function_name == name) {
                 probe.bitmap = Some((address, bytes));
@@ -155,14 +153,14 @@ impl Walk {
     }
 
     /// Makes a probe of a variable and its function, if all is there.
-    fn finish(&mut self, variable: Option<Variable>, function: Option<&Function>) {
+    fn finish(&mut self, variable: Option<Variable>, function: Option<&mut Function>) {
         let Some(variable) = variable.filter(|variable| variable.annotated) else { return };
         let Some(function) = function else { return };
         if variable.is_bitmap {
             if let Variable { function_name: Some(name), address: Some(address), num_bitmap_bits: Some(bits), .. } =
                 variable
             {
-                self.bitmaps.push((name, address, u32::try_from(bits.div_ceil(8)).unwrap_or(u32::MAX)));
+                function.bitmaps.push((name, address, u32::try_from(bits.div_ceil(8)).unwrap_or(u32::MAX)));
             }
             return;
         }
@@ -230,6 +228,7 @@ fn read_function<'a>(
             .or_else(|| text(dwarf, unit, entry, constants::DW_AT_name)),
         file: source_file(dwarf, unit, entry),
         line: attribute(unit, entry, constants::DW_AT_decl_line).and_then(|value| value.udata_value()),
+        bitmaps: Vec::new(),
     })
 }
 
