@@ -92,9 +92,11 @@ fn conditions(record: &Value) -> Vec<u64> {
         .collect()
 }
 
-/// Reads the output of `llvm-profdata order`: one function per line.
+/// Reads the output of `llvm-profdata order`: one function per line. LLVM 18 and later leave a part of the file before
+/// the function if the name of the file has a semicolon.
 pub(super) fn of_order(text: &str) -> Used {
-    let names = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let names = lines.map(|line| line.rsplit(';').next().unwrap_or(line));
     Used { counts: names.map(|name| (name.to_string(), vec![1])).collect(), ..Used::default() }
 }
 
@@ -265,5 +267,6 @@ attributes #5 = { builtin \"memprof\"=\"notcold\" }
         assert_eq!(counts(Kind::Mcdc), [("f".to_string(), vec![3, 1, 0])].into());
         assert_eq!(of_coverage(Kind::Mcdc, "{}"), None);
         assert_eq!(of_order("# Ordered\nmain\n\nleft\n").counts.len(), 2);
+        assert_eq!(of_order("names.c;hundred\n"), of_order("# local;names.c\nhundred\n"));
     }
 }
