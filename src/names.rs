@@ -4,26 +4,40 @@ use crate::error::{Error, Result};
 use crate::expressions::{self, Regex};
 
 /// Returns the name of a local function of IR profiles in the form of LLVM up to 17, `file:function`; `None` for a name
-/// without `;`, which the form of later releases has. It replaces the last `;`, because file names can have it, too.
+/// that does not have the form of later releases.
 pub(crate) fn colon_form(name: &[u8]) -> Option<Vec<u8>> {
-    let at = memchr::memrchr(b';', name)?;
-    let mut form = name.to_vec();
-    form[at] = b':';
-    Some(form)
+    with_separator(name, b';', b':')
+}
+
+/// Returns the name of a local function in the form of LLVM 18 and later, `file;function`; `None` for a name that does not
+/// have the form of earlier releases.
+pub(crate) fn semicolon_form(name: &[u8]) -> Option<Vec<u8>> {
+    with_separator(name, b':', b';')
+}
+
+/// Replaces the character between file and function, if it is `old`.
+fn with_separator(name: &[u8], old: u8, new: u8) -> Option<Vec<u8>> {
+    (separator(name) == Some(old)).then(|| {
+        let mut form = name.to_vec();
+        form[split_local(name).0.len()] = new;
+        form
+    })
+}
+
+/// Returns the character between file and function of a local function.
+pub(crate) fn separator(name: &[u8]) -> Option<u8> {
+    let (file, function) = split_local(name);
+    (!file.is_empty()).then(|| name[name.len() - function.len() - 1])
 }
 
 /// Splits the name of a local function into its file and the function: `file;function`, or `file:function` of LLVM up to
-/// 17. The file of other names is empty. Names of Objective-C methods contain `:`, within brackets.
+/// 17. The file of other names is empty. A file name can have both characters, and an Objective-C method has `:` after
+/// its `-[` or `+[`. No function begins with a number, as the bytecode indexes in names of methods do (`method:7`).
 pub(crate) fn split_local(name: &[u8]) -> (&[u8], &[u8]) {
-    let semicolon = memchr::memrchr(b';', name);
-    // A colon after a drive letter is part of the file name.
-    let is_separator =
-        |at: usize| name[at] == b'[' || name[at] == b':' && !matches!(name.get(at + 1), Some(b'\\' | b'/'));
-    let from = semicolon.map_or(0, |at| at + 1);
-    let colon = (from..name.len()).find(|at| is_separator(*at)).filter(|at| name[*at] == b':');
-    match colon.or_else(|| memchr::memchr(b';', name)) {
-        Some(at) if at + 1 < name.len() => (&name[..at], &name[at + 1..]),
-        _ => (&[], name),
+    let method = name.windows(2).position(|pair| matches!(pair, b"-[" | b"+[")).unwrap_or(name.len());
+    match memchr::memrchr2(b':', b';', &name[..method]).map(|at| (&name[..at], &name[at + 1..])) {
+        Some((_, [] | [b'0'..=b'9', ..] | [b'-', b'0'..=b'9', ..])) | None => (&[], name),
+        Some(split) => split,
     }
 }
 
@@ -225,13 +239,17 @@ mod tests {
             ("a.cpp;_ZL1f", "a.cpp", "_ZL1f"),
             ("a.cpp:_ZL1f", "a.cpp", "_ZL1f"),
             ("a;b.c:f", "a;b.c", "f"),
-            ("a;b;f", "a", "b;f"),
+            ("a;b;f", "a;b", "f"),
+            ("a:b.c:f", "a:b.c", "f"),
             ("C:\\a.c:f", "C:\\a.c", "f"),
             ("C:\\a.c;f", "C:\\a.c", "f"),
             ("C:/a.c:f", "C:/a.c", "f"),
             ("b.m:-[Foo bar:]", "b.m", "-[Foo bar:]"),
             ("b.m;-[Foo bar:]", "b.m", "-[Foo bar:]"),
+            ("b.m:__9-[X y:]_block_invoke", "b.m", "__9-[X y:]_block_invoke"),
             ("-[X y:z:]", "", "-[X y:z:]"),
+            ("a.B#f(int)int:7", "", "a.B#f(int)int:7"),
+            ("[a.B#f(int)int:-1 @ a.B#g()void:0]", "", "[a.B#f(int)int:-1 @ a.B#g()void:0]"),
             (";f", "", "f"),
             ("f;", "", "f;"),
             ("f:", "", "f:"),
@@ -239,6 +257,10 @@ mod tests {
             ("", "", ""),
         ] {
             assert_eq!(split_local(name.as_bytes()), (file.as_bytes(), function.as_bytes()), "{name}");
+            let [old, new] = [':', ';'].map(|separator| format!("{file}{separator}{function}"));
+            let form = |other: &str, form| if file.is_empty() || name == other { None } else { Some(form) };
+            assert_eq!(semicolon_form(name.as_bytes()), form(&new, new.clone().into_bytes()), "{name}");
+            assert_eq!(colon_form(name.as_bytes()), form(&old, old.clone().into_bytes()), "{name}");
         }
     }
 

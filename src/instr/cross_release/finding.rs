@@ -18,8 +18,6 @@ pub enum FindingKind {
     Rehashed,
     /// Functions occur twice, with the hashes of two algorithms. The target uses one of them.
     TwoHashes,
-    /// Two functions would get the same name, so neither was renamed.
-    AmbiguousName,
     /// Both forms of a name have a record with the same FuncHash but with different shapes.
     ShapeMismatch,
     /// Call targets cannot be renamed because no input contains their names.
@@ -52,7 +50,6 @@ impl FindingKind {
             Self::Joined => "joined",
             Self::Rehashed => "rehashed",
             Self::TwoHashes => "stand-twice",
-            Self::AmbiguousName => "ambiguous-name",
             Self::ShapeMismatch => "shape-mismatch",
             Self::UnknownTarget => "unknown-target",
             Self::HashOfLaterRelease => "hash-of-later-release",
@@ -78,10 +75,6 @@ impl FindingKind {
             Self::TwoHashes => {
                 ("function has two records, one per hash version", "functions have two records, one per hash version")
             }
-            Self::AmbiguousName => (
-                "function was not renamed, because another function has that name",
-                "functions were not renamed, because other functions have those names",
-            ),
             Self::ShapeMismatch => (
                 "function has two names with different numbers of counters",
                 "functions have two names with different numbers of counters",
@@ -148,7 +141,7 @@ impl FindingKind {
                     .into(),
             ),
             Self::UnknownTarget => Some("pass the raw profiles of the whole program; the targets are unchanged".into()),
-            Self::Renamed | Self::Joined | Self::AmbiguousName | Self::ShapeMismatch => None,
+            Self::Renamed | Self::Joined | Self::ShapeMismatch => None,
         }
     }
 }

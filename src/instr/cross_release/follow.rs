@@ -11,13 +11,14 @@ use crate::instr::cross_release::finding::{CrossReleaseOptions, Origins};
 use crate::instr::cross_release::front_end_hashes::{FOURTH_MASK, FOURTH_RELEASE, FOURTH_VERSION};
 use crate::instr::cross_release::front_end_hashes::{is_of_clang, is_small, other_algorithms};
 use crate::instr::cross_release::ir_hashes::IrHashes;
-use crate::instr::cross_release::names::{Changes, changed, names_may_change, rebuild};
+use crate::instr::cross_release::names::{Changes, changed, names_may_change, rebuild, separator_to_replace};
 use crate::instr::cross_release::{AdaptedProfile, cross};
 use crate::model::{
     BinaryId, FunctionRecord, MemProfSection, NameRef, Profile, ProfileKind, ProfileReader, RecordRef, Release,
     SymbolTable, TemporalProfile, name_ref,
 };
-use std::collections::HashMap;
+use crate::names::separator;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 /// The difference between the releases that wrote two profiles.
@@ -106,7 +107,12 @@ impl Candidates {
         origins.add_unknown();
         let mut options = CrossReleaseOptions::new(FOURTH_RELEASE, FOURTH_VERSION, origins);
         options.version_is_given = true;
-        Following::of(cross(self.functions, &options))
+        let known: HashSet<Vec<u8>> =
+            self.functions.functions.iter().map(|function| function.name().to_vec()).collect();
+        let mut crossed = cross(self.functions, &options);
+        // Local functions with one form of their name keep it.
+        crossed.former_names.retain(|new, _| known.contains(new));
+        Following::of(crossed)
     }
 }
 
@@ -258,10 +264,9 @@ pub(crate) struct RewriteCheck {
     ir_hashes: IrHashes,
     /// Whether names from the other side of LLVM 18 are possible.
     names_may_change: bool,
-    has_colon: bool,
-    has_semicolon: bool,
-    /// Whether names can change that have one form only.
-    has_traces: bool,
+    /// The character in names of the other side, and whether a name has it.
+    separator: u8,
+    has_separator: bool,
     /// Whether some hash has to be examined.
     has_large_hash: bool,
     /// Whether bitmaps have to be examined.
@@ -276,9 +281,8 @@ impl RewriteCheck {
             is_ir: kind.is_ir(),
             ir_hashes: IrHashes::new(options),
             names_may_change: names_may_change(options),
-            has_colon: false,
-            has_semicolon: false,
-            has_traces: kind.contains(ProfileKind::TEMPORAL),
+            separator: separator_to_replace(options),
+            has_separator: false,
             has_large_hash: other_algorithms(origins, options.indexed_version) != [None; 2],
             bitmaps_may_differ: bitmaps::may_differ(options),
         }
@@ -291,18 +295,16 @@ impl RewriteCheck {
             return;
         }
         self.ir_hashes.add(hashes);
-        if self.names_may_change && !(self.has_colon && self.has_semicolon) {
-            self.has_colon |= memchr::memchr(b':', name).is_some();
-            self.has_semicolon |= memchr::memchr(b';', name).is_some();
+        if self.names_may_change && !self.has_separator {
+            self.has_separator =
+                memchr::memchr(self.separator, name).is_some() && separator(name) == Some(self.separator);
         }
     }
 
     /// Returns true if [`cross`](crate::instr::cross_release::cross) certainly changes nothing and finds nothing for
     /// the requested release and version. A false result is inconclusive.
     pub(crate) fn leaves_all(&self) -> bool {
-        // A name of the new form contains `;`, a name of the old form contains `:`.
-        let has_both = self.has_colon && (self.has_semicolon || self.has_traces);
-        let names_stay = !self.names_may_change || !has_both;
+        let names_stay = !self.names_may_change || !self.has_separator;
         if self.is_ir {
             names_stay && !self.ir_hashes.differ()
         } else {

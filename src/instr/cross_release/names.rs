@@ -1,17 +1,16 @@
 //! Names of local functions in IR profiles.
 //!
-//! Up to LLVM 17 the name is `file:function`, since LLVM 18 `file;function`. Newer releases look for the old form if
-//! they do not find the new one. File names can contain both characters, so the old form is computed from the new one,
-//! by its *last* `;`, and in the other direction only for functions of temporal traces, whose readers know one form.
+//! Up to LLVM 17 the name is `file:function`, since LLVM 18 `file;function`. Newer compilers look for the old form if they
+//! do not find the new one, but ThinLTO and the tools for the order of functions do not.
 
-use crate::instr::cross_release::finding::{Counted, CrossReleaseOptions, FindingKind, Origins};
+use crate::instr::cross_release::finding::{Counted, CrossReleaseOptions, FindingKind};
 use crate::instr::rules::Weights;
 use crate::instr::{MergeOptions, Merger};
 use crate::model::{
     FunctionId, FunctionRecord, FunctionTable, FunctionView, NameRef, Profile, RecordId, RecordView, Release,
     ValueCount, ValueKind, ValueSites, name_ref,
 };
-use crate::names::{colon_form, split_local};
+use crate::names::{colon_form, semicolon_form};
 use std::collections::{HashMap, HashSet};
 
 /// The first release that writes `file;function`.
@@ -23,6 +22,11 @@ pub(super) fn names_may_change(options: &CrossReleaseOptions) -> bool {
     if reads_semicolons { options.origins.may_be_before_18 } else { options.origins.may_be_from_18 }
 }
 
+/// Returns the character in names that the target does not compute.
+pub(super) fn separator_to_replace(options: &CrossReleaseOptions) -> u8 {
+    if options.release >= SEMICOLONS_SINCE { b':' } else { b';' }
+}
+
 /// Gives local functions the names that the target computes. `None` if nothing changes.
 pub(super) fn adapt_names(
     profile: &Profile,
@@ -31,7 +35,7 @@ pub(super) fn adapt_names(
     former_names: &mut HashMap<Vec<u8>, Vec<u8>>,
 ) -> Option<Rebuilt> {
     let reads_semicolons = options.release >= SEMICOLONS_SINCE;
-    let separator = if reads_semicolons { b':' } else { b';' };
+    let separator = separator_to_replace(options);
     // In most profiles no function is local, or all names already have the form of the target.
     if !names_may_change(options) {
         return None;
@@ -43,15 +47,15 @@ pub(super) fn adapt_names(
     if !profile.functions.iter().any(|function| function.name().contains(&separator)) {
         return None;
     }
-    let forms = Forms::of(&profile.functions, options.origins);
-    let renaming = if reads_semicolons { forms.renaming_to_semicolons(profile) } else { forms.renaming_to_colons() };
-    for function in &renaming.ambiguous {
-        counted.add(FindingKind::AmbiguousName, *function);
-    }
-    if renaming.names.is_empty() {
+    let form = if reads_semicolons { semicolon_form } else { colon_form };
+    let renamed = |function: FunctionView<'_>| Some((function.id(), form(function.name())?));
+    let names: HashMap<FunctionId, Vec<u8>> = profile.functions.iter().filter_map(renamed).collect();
+    if names.is_empty() {
         return None;
     }
-    for (function, name) in renaming.in_order() {
+    let in_order =
+        || profile.functions.iter().filter_map(|function| Some((function.id(), &**names.get(&function.id())?)));
+    for (function, name) in in_order() {
         let kind = if profile.functions.find(name).is_some_and(|other| other.record_ids().next().is_some()) {
             FindingKind::Joined
         } else {
@@ -63,8 +67,9 @@ pub(super) fn adapt_names(
     if reads_semicolons {
         count_unknown_targets(profile, counted);
     }
-    let targets = renaming.in_order().map(|(function, name)| (name_hash(profile, function), name_ref(name))).collect();
-    let changes = Changes { names: renaming.names, targets, hashes: HashMap::new() };
+    let name_hash = |function| profile.functions.function(function).name_ref();
+    let targets = in_order().map(|(function, name)| (name_hash(function), name_ref(name))).collect();
+    let changes = Changes { names, targets, hashes: HashMap::new() };
     Some(rebuild(profile, changes, options.release, counted))
 }
 
@@ -73,104 +78,6 @@ pub(crate) fn has_both_names(profile: &Profile) -> bool {
     let is_known = |name: &[u8]| profile.functions.find(name).is_some_and(|function| function.records().count() > 0);
     profile.kind.is_ir()
         && profile.functions.iter().any(|function| colon_form(function.name()).is_some_and(|old| is_known(&old)))
-}
-
-fn name_hash(profile: &Profile, function: FunctionId) -> NameRef {
-    profile.functions.function(function).name_ref()
-}
-
-/// Functions that get a new name.
-#[derive(Default)]
-struct Renaming {
-    names: HashMap<FunctionId, Vec<u8>>,
-    ambiguous: Vec<FunctionId>,
-}
-
-impl Renaming {
-    fn in_order(&self) -> impl Iterator<Item = (FunctionId, &[u8])> {
-        let mut order: Vec<_> = self.names.iter().map(|(function, name)| (*function, name.as_slice())).collect();
-        order.sort_unstable_by_key(|(function, _)| *function);
-        order.into_iter()
-    }
-}
-
-/// Functions with names of the new form, indexed by their old form.
-struct Forms(HashMap<Vec<u8>, Vec<FunctionId>>);
-
-impl Forms {
-    fn of(functions: &FunctionTable, origins: Origins) -> Self {
-        let new: Vec<(FunctionId, Vec<u8>)> =
-            functions.iter().filter_map(|function| Some((function.id(), colon_form(function.name())?))).collect();
-        // A file name can contain `;`: the old form of another name is not a new form.
-        let old: HashSet<&[u8]> = new.iter().map(|(_, form)| form.as_slice()).collect();
-        let is_new = |id: FunctionId| {
-            let name = functions.name(id);
-            !(old.contains(name) || (origins.before_18 && looks_old(name)))
-        };
-        let is_new: Vec<bool> = new.iter().map(|(id, _)| is_new(*id)).collect();
-        let mut forms: HashMap<Vec<u8>, Vec<FunctionId>> = HashMap::new();
-        for ((id, form), _) in new.into_iter().zip(is_new).filter(|(_, is_new)| *is_new) {
-            forms.entry(form).or_default().push(id);
-        }
-        Self(forms)
-    }
-
-    /// Renames functions for releases up to 17: the new form becomes the old one.
-    fn renaming_to_colons(self) -> Renaming {
-        let mut renaming = Renaming::default();
-        for (form, functions) in self.0 {
-            match functions[..] {
-                [one] => _ = renaming.names.insert(one, form),
-                _ => renaming.ambiguous.extend(functions),
-            }
-        }
-        renaming.ambiguous.sort_unstable();
-        renaming
-    }
-
-    /// Renames functions for later releases: the old form is merged into the new one if both exist.
-    fn renaming_to_semicolons(self, profile: &Profile) -> Renaming {
-        let mut renaming = Renaming::default();
-        for (form, functions) in self.0 {
-            let Some(old) = profile.functions.find(&form).map(FunctionView::id) else { continue };
-            match functions[..] {
-                [one] => _ = renaming.names.insert(old, profile.functions.name(one).to_vec()),
-                _ => renaming.ambiguous.push(old),
-            }
-        }
-        renaming.ambiguous.sort_unstable();
-        renaming.add_traced(profile);
-        renaming
-    }
-}
-
-impl Renaming {
-    /// Renames functions of traces that have the old form only: the tools that print the order for a linker do not look
-    /// for it.
-    fn add_traced(&mut self, profile: &Profile) {
-        let traced: HashSet<NameRef> =
-            profile.temporal.traces.iter().flat_map(|trace| &trace.functions).copied().collect();
-        for function in profile.functions.iter().filter(|function| traced.contains(&function.name_ref())) {
-            let (id, name) = (function.id(), function.name());
-            let (file, _) = split_local(name);
-            if file.is_empty() || name[file.len()] != b':' || self.ambiguous.contains(&id) {
-                continue;
-            }
-            self.names.entry(id).or_insert_with(|| {
-                let mut name = name.to_vec();
-                name[file.len()] = b';';
-                name
-            });
-        }
-    }
-}
-
-/// Returns true if a name with `;` was probably written by LLVM 17 or earlier: the part after the last `;` contains the
-/// `:` before the function. Names of Objective-C methods contain `:` as well, within brackets.
-fn looks_old(name: &[u8]) -> bool {
-    let at = memchr::memrchr(b';', name).map_or(0, |at| at + 1);
-    let rest = &name[at..];
-    rest.iter().position(|byte| matches!(byte, b':' | b'[')).is_some_and(|first| rest[first] == b':')
 }
 
 /// Counts call targets that no input names. They keep their hash, whatever its form.
