@@ -208,7 +208,7 @@ pub(crate) fn hits_in(unit: Option<Unit>, count: u128) -> String {
     }
 }
 
-/// What passes between two samples.
+/// The distance between two samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) enum SamplingPeriod {

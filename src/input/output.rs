@@ -180,7 +180,7 @@ pub(crate) fn is_temporary(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(temporary::PREFIX.as_bytes()))
 }
 
-/// What failed, and why.
+/// A failed step, and its error.
 type Failure = (&'static str, io::Error);
 
 /// The destination of an output.

@@ -53,7 +53,7 @@ fn a_local_function_has_the_sum_under_the_name_that_the_reader_computes() {
         counts(&folder, "x.proftext")
     };
     assert_eq!(merge("llvm-17"), rows(&[("a.c:local", 11), ("a.c:new", 8), ("a.c:old", 7), ("main", 2)]));
-    assert_eq!(merge("llvm-18"), rows(&[("a.c:old", 7), ("a.c;local", 11), ("a.c;new", 8), ("main", 2)]));
+    assert_eq!(merge("llvm-18"), rows(&[("a.c;local", 11), ("a.c;new", 8), ("a.c;old", 7), ("main", 2)]));
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn a_remapping_renames_both_forms_of_a_local_name() {
     };
     for (old, new, expected) in [
         ("a.c;local", "b.c;local", [["b.c;local"; 2], ["b.c:local"; 2]]),
-        ("a.c:local", "b.c:local", [["b.c:local"; 2], ["b.c:local"; 2]]),
+        ("a.c:local", "b.c:local", [["b.c;local"; 2], ["b.c:local"; 2]]),
         ("a.c;local", "global", [["global"; 2], ["global"; 2]]),
     ] {
         std::fs::write(folder.path("rules.txt"), format!("{old} {new}\n")).unwrap();

@@ -90,7 +90,8 @@ fn llvm_reads_the_profile_in_front_of_a_part() {
             );
             continue;
         }
-        let (wanted, runs) = (format!("llvm-{release}"), runs(14));
+        // Names follow the target when the merge is finished, so here they are those of the target.
+        let (wanted, runs) = (format!("llvm-{release}"), runs(if release < 18 { 14 } else { release }));
         let inputs: Vec<&str> = runs.iter().map(String::as_str).collect();
         succeed(folder.path(), &[&["merge", "--for", &wanted, "-o", "plain.profdata"], &inputs[..]].concat());
         succeed(

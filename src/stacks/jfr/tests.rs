@@ -416,7 +416,7 @@ fn chunk_with_settings(compressed: bool, settings: &[(u64, &str, &str)]) -> Vec<
 }
 
 #[test]
-fn settings_tell_the_sampling_period() {
+fn the_sampling_period_is_read_from_settings() {
     for compressed in [false, true] {
         let periods = |chunks: &[Vec<u8>]| read(&chunks.concat()).unwrap().0.observed.periods;
         let settings =
