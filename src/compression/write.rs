@@ -43,6 +43,7 @@ impl Compression {
 }
 
 /// A stream that compresses its content, or writes it as it is.
+#[allow(clippy::large_enum_variant, reason = "there is one for an output")]
 pub(crate) enum Compressor<W: Write> {
     None(W),
     Gzip(GzEncoder<W>),
