@@ -17,7 +17,8 @@ pub(crate) fn semicolon_form(name: &[u8]) -> Option<Vec<u8>> {
 
 /// Replaces the character between file and function, if it is `old`.
 fn with_separator(name: &[u8], old: u8, new: u8) -> Option<Vec<u8>> {
-    (separator(name) == Some(old)).then(|| {
+    // Most names have neither.
+    (name.contains(&old) && separator(name) == Some(old)).then(|| {
         let mut form = name.to_vec();
         form[split_local(name).0.len()] = new;
         form

@@ -72,6 +72,9 @@ impl StackTable {
 
     /// Returns true if samples of different rates were added as such.
     pub(crate) fn mixes_rates(&self) -> bool {
+        if self.observed.periods.len() < 2 {
+            return false;
+        }
         let (there, as_unknown) = (self.sources(), self.as_unknown(&Selection::default()));
         let mut periods: BTreeMap<SampleSource, BTreeSet<SamplingPeriod>> = BTreeMap::new();
         for (source, period) in self.observed.periods.iter().filter(|(source, _)| there.contains(source)) {

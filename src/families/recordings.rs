@@ -85,16 +85,26 @@ impl Merge<'_> {
         let mut warnings = Vec::new();
         let mut outcomes = Outcomes::default();
         let mut unconverted = Vec::new();
+        let mut without_samples = Vec::new();
         for (at, files) in programs.iter().enumerate() {
             let files = &ProgramFiles { release, ..files.clone() };
             progress(at, programs.len());
             let made = profgen::convert(self.inputs, files, &options, contexts, &self.sum, self.limits())?;
             self.unused.retain(|at| made.other_programs.contains(at));
             profiles.push(made.profile);
+            without_samples.extend(made.without_samples);
             self.samples.push(made.report);
             warnings.extend(made.warnings);
             unconverted.extend(made.losses);
             outcomes.add(&made.inputs);
+        }
+        if without_samples.len() == programs.len()
+            && let Some(error) = without_samples.pop()
+        {
+            return Err(error);
+        }
+        for (error, path) in without_samples.iter().filter_map(|error| Some((error, error.path()?))) {
+            warnings.push(Warning::new(error.kind().to_string()).in_file(path));
         }
         let rules = Rules::of(release);
         let (profile, shared) = merge_profiles(profiles, rules)?;

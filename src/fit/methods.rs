@@ -354,6 +354,17 @@ impl MethodsFit {
             let methods = number_of(self.not_given, "method");
             notes.push(format!("not compared: {methods} of the JDK, whose classes are not given"));
         }
+        let of_hidden = self.judged().filter(|(method, verdict)| {
+            verdict.class == Class::Gone && is_hidden_class(&MethodKey::of(&self.document.tables, *method).class)
+        });
+        let hidden = of_hidden.count();
+        if self.program.has_code() && hidden > 0 {
+            let methods = number_of(hidden, "method");
+            notes.push(format!(
+                "gone: {methods} of hidden classes, such as those of lambdas, which exist only in the recorded run; drop \
+                 their frames when you convert the recording"
+            ));
+        }
         notes
     }
 
@@ -372,6 +383,11 @@ impl MethodsFit {
         document.prune();
         (document, pruned)
     }
+}
+
+/// Returns true for a class that a run created, such as `Main$$Lambda/0x00007f1b3c001a00`: its name ends in an address.
+fn is_hidden_class(class: &[u8]) -> bool {
+    class.windows(3).any(|at| at == b"/0x")
 }
 
 /// The maximum number of methods with the same types that a lost one is compared with.

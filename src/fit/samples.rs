@@ -203,6 +203,8 @@ const CUT_NAME: &str = "the compiler looks for the name up to its first dot";
 const CUT_SUFFIX: &str = "the compiler looks for the name without its unique suffix";
 /// Why a compiler does not find the samples of a function of a program with `-g1`.
 const SHORT_NAME: &str = "the compiler looks for the mangled name, which debug info of -g1 lacks";
+/// Why a compiler does not reach the samples of a function.
+const LOST_CALLERS: &str = "inlined only into functions that are lost";
 /// Why a compiler cannot use the samples of a function.
 const NO_LINES: &str = "no line table in the new build";
 
@@ -279,19 +281,15 @@ impl SamplesFit {
 
     /// The comparison as a report; `topn` is the length of its lists.
     pub fn report(&self, topn: usize) -> FitReport {
-        let mut counts: BTreeMap<NameId, u128> = self.verdicts.keys().map(|id| (*id, 0)).collect();
-        for record in &self.profile.functions {
-            self.count(record, caller_of(record), None, &mut counts);
-        }
-        let rows = counts.into_iter().map(|(id, count)| {
-            let verdict = &self.verdicts[&id];
-            Row {
-                name: self.profile.name(id).to_bytes(),
-                class: verdict.class,
-                count,
-                now: verdict.now.clone(),
-                detail: verdict.detail.clone(),
+        let counts = self.counts();
+        let ids: BTreeSet<NameId> = self.verdicts.keys().copied().collect();
+        let rows = ids.into_iter().map(|id| {
+            let Verdict { mut class, now, mut detail } = self.verdicts[&id].clone();
+            let count = counts.get(&id).copied();
+            if count.is_none() && !class.is_lost() {
+                (class, detail) = (Class::Unusable, Some(LOST_CALLERS.to_string()));
             }
+            Row { name: self.profile.name(id).to_bytes(), class, count: count.unwrap_or(0), now, detail }
         });
         let head = Head {
             family: "sampleprof",
@@ -299,7 +297,7 @@ impl SamplesFit {
             profile_is: self.description.clone(),
             program_is: self.program_words(),
         };
-        let program = self.program_classes();
+        let program = self.program_classes(&counts);
         let listed: Vec<_> = program.iter().map(|(class, name)| (*class, Some(*name))).collect();
         let mut report = summarize(head, rows.collect(), &listed, topn);
         report.notes.extend(self.notes());
@@ -309,6 +307,15 @@ impl SamplesFit {
     fn program_words(&self) -> String {
         let built = self.program.release.map(|release| format!(", built by LLVM {}", release.0)).unwrap_or_default();
         format!("{}, {}{built}", self.program.source, number_of(self.program.functions.len(), "function"))
+    }
+
+    /// Returns the samples of each function. Functions that are only inlined into lost ones are missing.
+    fn counts(&self) -> BTreeMap<NameId, u128> {
+        let mut counts = BTreeMap::new();
+        for record in &self.profile.functions {
+            self.count(record, caller_of(record), None, &mut counts);
+        }
+        counts
     }
 
     /// Adds the samples in a function's own body to it, or to the function around it through which the compiler does not
@@ -329,10 +336,11 @@ impl SamplesFit {
         record.call_sites.iter().for_each(|site| self.count(&site.callee, Some(belongs_to), lost, counts));
     }
 
-    fn program_classes(&self) -> Vec<(ProgramClass, &[u8])> {
+    fn program_classes(&self, counts: &BTreeMap<NameId, u128>) -> Vec<(ProgramClass, &[u8])> {
         let mut classes: HashMap<u64, ProgramClass> = HashMap::new();
         for (id, verdict) in &self.verdicts {
             let class = match verdict.class {
+                Class::Used | Class::NotCompared if !counts.contains_key(id) => continue,
                 Class::Used | Class::NotCompared => ProgramClass::Used,
                 Class::Changed => ProgramClass::Changed,
                 Class::Renamed => ProgramClass::Renamed,

@@ -110,6 +110,9 @@ impl LlvmCheck {
                 if found.contexts == 0 && !found.has_data_accesses {
                     self.warn("no-allocations", "$", "the memory profile has no allocations");
                 }
+                if self.records == 0 {
+                    self.counts = found.bytes.clone();
+                }
                 found.version.map(|version| version.to_string())
             }
         }

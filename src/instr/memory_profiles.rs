@@ -2,9 +2,10 @@
 
 use crate::bytes::BYTE_ORDER_MARK;
 use crate::compat::Compat;
+use crate::driver::distribution::Distribution;
 use crate::error::{Error, ErrorKind, Result};
 use crate::indexed::{IndexedProfile, memory_section_version};
-use crate::input::{Access, Format, Input, detect};
+use crate::input::{Access, Family, Format, Input, detect};
 use crate::instr::Merger;
 use crate::instr::encode::Encoded;
 use crate::instr::open::ReadOptions;
@@ -263,19 +264,27 @@ fn read_section(profile: &IndexedProfile<'_>, options: &ReadOptions) -> Result<O
 }
 
 /// A memory profile that was read completely.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Verified {
     /// The number of allocation contexts.
     pub(crate) contexts: usize,
     pub(crate) has_data_accesses: bool,
     /// Version of a raw profile.
     pub(crate) version: Option<u64>,
+    /// The distribution of the bytes over the functions that allocate them; empty for raw profiles, which have addresses.
+    pub(crate) bytes: Distribution,
 }
 
 impl Verified {
     fn new(profile: &MemoryProfile) -> Self {
         let contexts = profile.alloc_sites().count();
-        Self { contexts, has_data_accesses: profile.data_access.is_some(), version: None }
+        let mut bytes = Distribution::new(Family::MemProf);
+        for (stack, site) in memprof::report::contexts(profile) {
+            if let Some(frame) = profile.stacks.frames_of(stack).next() {
+                bytes.add(&frame.function.to_le_bytes(), site.info.total_size().into());
+            }
+        }
+        Self { contexts, has_data_accesses: profile.data_access.is_some(), version: None, bytes }
     }
 }
 
@@ -288,7 +297,8 @@ pub(crate) fn verify(data: &[u8], options: &ReadOptions) -> Result<Option<Verifi
     Ok(match detect(data) {
         Format::RawMemProf => {
             let raw = memprof::raw::RawMemProf::read_until(data, &options.limits, options.cancel.clone())?;
-            Some(Verified { contexts: raw.contexts().len(), has_data_accesses: false, version: Some(raw.version) })
+            let (contexts, version) = (raw.contexts().len(), Some(raw.version));
+            Some(Verified { contexts, has_data_accesses: false, version, bytes: Distribution::new(Family::MemProf) })
         }
         Format::Indexed => {
             let stored = read_section(&open_indexed(data, options)?, options)?;

@@ -145,18 +145,14 @@ impl Attribute {
         if self.flag(FLAG_FREQUENCY) { 1 } else { self.period.max(1) }
     }
 
-    /// The time between two samples in nanoseconds, if there is a frequency, or the event is a clock.
-    pub(crate) fn nanoseconds_per_sample(&self) -> Option<u64> {
+    /// The time between two samples in nanoseconds, or else the occurrences of the event, and whether it is a time. It is
+    /// a time if there is a frequency, or the event is a clock.
+    pub(crate) fn sampling_period(&self) -> Option<(u64, bool)> {
         let is_clock = self.kind == 1 && self.config < 2;
         match self.flag(FLAG_FREQUENCY) {
-            true => 1_000_000_000u64.checked_div(self.period),
-            false => Some(self.period).filter(|_| is_clock),
+            true => Some((1_000_000_000u64.checked_div(self.period)?, true)),
+            false => Some((self.period, is_clock)),
         }
-    }
-
-    /// The occurrences of the event between two samples, if their number is fixed.
-    pub(crate) fn events_per_sample(&self) -> Option<u64> {
-        Some(self.period).filter(|_| !self.flag(FLAG_FREQUENCY))
     }
 
     /// Whether samples have call chains.

@@ -27,6 +27,9 @@ use std::io::Read;
 /// The first bytes of a file, which tell its format.
 const START_BYTES: u64 = 4096;
 
+const PERIODS_DIFFER: &str =
+    "the recordings have different sampling rates, so their sample counts are not comparable; set input weights";
+
 /// The density below which more samples are recommended.
 pub(crate) const ENOUGH_DENSITY: f64 = 50.0;
 
@@ -80,6 +83,8 @@ pub struct ConvertedSamples {
     pub other_programs: Vec<usize>,
     /// Call chains of the samples, if the profile has no calling contexts.
     pub losses: Vec<Loss>,
+    /// Why the profile is empty, if other programs may have samples.
+    pub(crate) without_samples: Option<Error>,
 }
 
 /// How inputs are added up.
@@ -90,7 +95,7 @@ pub struct SumOptions {
     pub contexts: bool,
     /// Whether a recording may be in a partial merge and in another input.
     pub allow_duplicates: bool,
-    /// Whether partial merges of other programs are skipped.
+    /// Whether there are several programs: partial merges of the others are skipped, and one may be without samples.
     pub skip_other_programs: bool,
     /// The event whose samples count; `None` for all.
     pub event: Option<String>,
@@ -138,6 +143,9 @@ pub fn add_up(inputs: &[Input], program: &Program<'_>, options: &SumOptions, lim
         };
         add().map_err(|error| error.in_file(&input.path))?;
         warnings.extend(messages.into_iter().map(|warning| warning.in_file(&input.path)));
+    }
+    if all.periods.len() > 1 && inputs.iter().all(|input| input.weight.get() == 1) {
+        warnings.push(Warning::new(PERIODS_DIFFER));
     }
     Ok(Sum { samples: all, warnings, other_programs })
 }
@@ -196,7 +204,15 @@ pub fn make(
         report.plain.used = 0;
     }
     let (inputs, losses) = (samples.reports(), samples.losses(contexts.is_some()));
-    Ok(ConvertedSamples { profile, report, warnings, inputs, other_programs: Vec::new(), losses })
+    Ok(ConvertedSamples {
+        profile,
+        report,
+        warnings,
+        inputs,
+        other_programs: Vec::new(),
+        losses,
+        without_samples: None,
+    })
 }
 
 /// Counts samples by calling context: those with call chains, or those of unsymbolized profiles.
@@ -262,6 +278,22 @@ pub fn convert(
     require_functions(&program).map_err(of_program)?;
     let sum = SumOptions { contexts: contexts.is_some(), ..sum.clone() };
     let Sum { samples, mut warnings, other_programs } = add_up(inputs, &program, &sum, limits)?;
+    let (inputs_of_program, findings) = (samples.reports(), samples.findings);
+    let nothing = |error: Error, warnings: Vec<Warning>, other_programs: Vec<usize>| {
+        let error = error.in_file(&files.program);
+        if !sum.skip_other_programs {
+            return Err(error);
+        }
+        Ok(ConvertedSamples {
+            profile: SampleProfile::default(),
+            report: SampleReport::of(program.findings(), findings),
+            warnings,
+            inputs: inputs_of_program,
+            other_programs,
+            losses: Vec::new(),
+            without_samples: Some(error),
+        })
+    };
     if samples.is_empty() && samples.findings.plain.without_function == 0 {
         samples.require_this_build().map_err(of_program)?;
         let error = match &sum.event {
@@ -274,12 +306,12 @@ pub fn convert(
             }
             None => without_samples(inputs, &program, limits),
         };
-        return Err(of_program(error));
+        return nothing(error, warnings, other_programs);
     }
     let mut made = make(&program, &samples, options, contexts, limits).map_err(of_program)?;
     // Callers of other programs have no samples of their own.
     if samples.counters.is_plain() && samples.findings.plain.used == 0 && made.profile.functions.is_empty() {
-        return Err(of_program(without_samples(inputs, &program, limits)));
+        return nothing(without_samples(inputs, &program, limits), warnings, other_programs);
     }
     warnings.extend(made.warnings.into_iter().map(|warning| warning.in_file(&files.program)));
     (made.warnings, made.other_programs) = (warnings, other_programs);
@@ -346,6 +378,7 @@ fn read_input(
         false => read_text(input, program, &reading, limits)?,
     };
     warnings.extend(recorded.warnings);
+    found.periods.extend(recorded.period);
     found.findings.plain = recorded.plain.unwrap_or_default();
     let samples = recorded.samples;
     found.counters = samples.counters;
@@ -469,8 +502,16 @@ fn warnings_of(report: &SampleReport, counters: &Counters, loaded: &Program<'_>)
         warnings.push(format!("{units} of debug info cannot be read as a whole, the first because of {damage}"));
     }
     if !loaded.has_probes() {
-        let starts = counters.runs.keys().map(|(start, _)| *start);
-        warn_of_short_names(&loaded.functions, starts, &mut warnings);
+        let starts = || counters.runs.keys().map(|(start, _)| *start);
+        warn_of_short_names(&loaded.functions, starts(), &mut warnings);
+        let dotted = loaded.functions.dotted_rust_names(starts());
+        if dotted != 0 {
+            warnings.push(format!(
+                "LLVM ignores the samples of {} whose names have dots, unless it inlines them: build with \
+                 -C symbol-mangling-version=v0 of rustc",
+                number_of(dotted, "function")
+            ));
+        }
     }
     let mut say = |count: u64, text: &dyn Fn(String) -> String, what: &str| {
         if count != 0 {

@@ -1,6 +1,6 @@
 //! The functions of a program by address.
 
-use super::names::{canonical, is_mangled, without_suffixes};
+use super::names::{canonical, is_dotted_rust_name, is_mangled, without_suffixes};
 use crate::objects::Subprogram;
 use foldhash::fast::RandomState;
 use hashbrown::{HashMap, HashSet};
@@ -187,6 +187,13 @@ impl Functions {
         let found: BTreeSet<usize> =
             starts.filter_map(|start| self.range_at(start)).filter(is_short).map(|range| range.function).collect();
         found.into_iter().map(|at| &self.functions[at]).collect()
+    }
+
+    /// Returns the number of functions in which code starts and whose legacy Rust names have dots. Compilers look for
+    /// the part before the first dot.
+    pub(super) fn dotted_rust_names(&self, starts: impl Iterator<Item = u64>) -> usize {
+        let functions: BTreeSet<usize> = starts.filter_map(|start| self.number_at(start)).collect();
+        functions.into_iter().filter(|at| is_dotted_rust_name(&self.functions[*at].name)).count()
     }
 
     /// Returns true if symbols with different mangled names begin the parts of a function: it is several functions to

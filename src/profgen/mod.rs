@@ -203,7 +203,7 @@ pub fn read_recording(
     let (chains, loaded_at) = (read.chains, read.loaded_at);
     let samples = Samples { counters, chains, read: read.findings, runs, details, loaded_at };
     let plain = options.allow_plain.then_some(read.plain);
-    Ok(RecordedSamples { samples, plain, warnings: read.warnings })
+    Ok(RecordedSamples { samples, plain, period: read.period, warnings: read.warnings })
 }
 
 /// Reads the text of `perf script`. Samples without branch records count if the options allow them and no sample has
@@ -227,14 +227,14 @@ pub(crate) fn read_text(
         let samples = Samples { counters, chains: None, read, runs: None, details, loaded_at };
         let mut warnings: Vec<_> = unplaced_frames(unplaced).into_iter().collect();
         warnings.extend(several_events(&used_events));
-        return Ok(RecordedSamples { samples, plain: Some(plain), warnings });
+        return Ok(RecordedSamples { samples, plain: Some(plain), period: None, warnings });
     }
     if let Some(wanted) = &options.event {
         return Err(no_event_named(wanted, &[]));
     }
     let script = script::read(input, program, options, limits, &mut |_: LineNotice<'_>| ())?;
     let warnings = unplaced_frames(script.unplaced).into_iter().chain(several_addresses(&script)).collect();
-    Ok(RecordedSamples { samples: samples_of(script, program, options), plain: None, warnings })
+    Ok(RecordedSamples { samples: samples_of(script, program, options), plain: None, period: None, warnings })
 }
 
 /// Warns of frames that could not be found.
@@ -270,6 +270,8 @@ pub struct RecordedSamples {
     pub samples: Samples,
     /// Counts of the samples without branch records; `None` if the options do not allow them.
     pub plain: Option<PlainFindings>,
+    /// The sampling period, and whether it is a time in nanoseconds; `None` if it is unknown.
+    pub(crate) period: Option<(u64, bool)>,
     /// Warnings about the recording.
     pub warnings: Vec<Warning>,
 }

@@ -18,6 +18,7 @@ use crate::model::{Loss, LossKind, Losses};
 use crate::partial::{self, Decoder, Duplicates, Encoder, Frame, InputState, PartialInput};
 use crate::sampleprof::SAMPLES_OF_PROGRAM;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// The version of the state.
@@ -60,6 +61,8 @@ pub struct ProgramSamples {
     /// The counters of unsymbolized profiles, by the text of their calling context.
     pub(super) by_context: Vec<(Vec<u8>, Counters)>,
     pub(super) findings: SampleFindings,
+    /// The sampling periods of recordings. Partial merges do not have them.
+    pub(super) periods: BTreeSet<(u64, bool)>,
 }
 
 impl ProgramSamples {
@@ -158,6 +161,7 @@ impl ProgramSamples {
             (title, weighted)
         }));
         self.findings.add(&later.findings);
+        self.periods.extend(later.periods);
         self.inputs.extend(later.inputs);
         Ok(())
     }

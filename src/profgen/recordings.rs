@@ -30,6 +30,8 @@ pub(super) struct RecordingSamples {
     /// The samples without branch records.
     pub(super) plain_counters: Counters,
     pub(super) plain: PlainFindings,
+    /// The sampling period, if it is the same for all events.
+    pub(super) period: Option<(u64, bool)>,
     /// Warnings.
     pub(super) warnings: Vec<Warning>,
 }
@@ -82,8 +84,10 @@ pub(super) fn read(
     // Samples without branch records do not count next to others.
     let has_branches = findings.samples != 0;
     let events = used_events.iter().filter(|(of_branches, _)| *of_branches == has_branches);
-    let named = events.filter_map(|(_, event)| recording.attributes.list().get(*event));
-    let names: Vec<String> = named.map(Attribute::display_name).collect();
+    let used: Vec<&Attribute> = events.filter_map(|(_, event)| recording.attributes.list().get(*event)).collect();
+    let mut periods = used.iter().map(|event| event.sampling_period());
+    let period = periods.next().flatten().filter(|first| periods.all(|other| other == Some(*first)));
+    let names: Vec<String> = used.iter().map(|event| event.display_name()).collect();
     warnings.extend(several_events(&names).filter(|_| chosen.is_none()));
     if findings.other_builds != 0 {
         let name = program.name();
@@ -99,6 +103,7 @@ pub(super) fn read(
         loaded_at,
         plain_counters,
         plain: plain_findings,
+        period,
         warnings,
     })
 }

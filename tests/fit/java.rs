@@ -119,6 +119,15 @@ fn methods_of_the_jdk_are_compared_if_their_classes_are_given() {
     }
 }
 
+#[test]
+fn methods_of_hidden_classes_are_named_as_such() {
+    let folder = Folder::new();
+    folder.write("app.iprof", profile().replace("\"Shapes$Circle\"", "\"Shapes$$Lambda$7/0x00007f1b3c001a00\""));
+    let report = folder.fit(&format!("app.iprof --against {}", testdata("java/Shapes.jar").display()));
+    assert_eq!(functions(&report, "gone"), 1, "{report:#}");
+    assert!(report["notes"].to_string().contains("gone: 1 method of hidden classes"), "{report:#}");
+}
+
 fn names_of(report: &serde_json::Value, class: &str) -> BTreeSet<String> {
     lost(report, class).into_iter().map(|(name, _)| name).collect()
 }

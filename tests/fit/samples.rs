@@ -331,6 +331,22 @@ fn stale_functions_are_pruned_with_their_inlinees() {
     assert!(pruned.contains(" stays:2") && pruned.contains(" printf:1") && !pruned.contains("gone"), "{pruned}");
 }
 
+#[test]
+fn functions_inlined_only_into_lost_ones_are_not_used() {
+    let folder = Folder::new();
+    let lost = "gone:100:10\n 1: 10\n 2: stays:90\n  1: 90\n";
+    folder.write("old.prof", format!("{lost}main:5:5\n 1: 5\n"));
+    folder.write("new.prof", "main:5:5\n 1: 5\nstays:5:5\n 1: 5\n");
+    let report = folder.fit("old.prof --against new.prof");
+    assert_eq!((functions(&report, "used"), functions(&report, "unusable")), (1, 1), "{report:#}");
+    assert_eq!(report["lost"][1]["detail"], "inlined only into functions that are lost", "{report:#}");
+    assert_eq!((&report["lost"][0]["count"], &report["lost"][1]["count"]), (&100.into(), &0.into()), "{report:#}");
+    assert_eq!(report["profiled_functions"], 0.5, "{report:#}");
+    // One place that is not lost is enough.
+    folder.write("old.prof", format!("{lost}main:5:5\n 1: 5\n 2: stays:0\n"));
+    assert_eq!(functions(&folder.fit("old.prof --against new.prof"), "used"), 2);
+}
+
 /// LLVM 17 and later map the samples of functions with another checksum to the new code by its calls.
 #[test]
 fn changed_functions_with_probes_are_kept_for_compilers_that_use_them() {

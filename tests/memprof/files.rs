@@ -263,6 +263,25 @@ fn info_of_a_memory_profile_names_no_instrumentation() {
 }
 
 #[test]
+fn a_memory_profile_of_another_program_differs_from_the_others() {
+    let plain = folder().join("clang-22-plain");
+    let other = tempfile::Builder::new().suffix(".yaml").tempfile().unwrap();
+    let site = "{Callstack: [{Function: 0x5, LineOffset: 1, Column: 1, IsInlineFrame: false}], MemInfoBlock: {AllocCount: 1, TotalSize: 90}}";
+    std::fs::write(other.path(), format!("---\nHeapProfileRecords:\n  - GUID: 0x5\n    AllocSites: [{site}]\n...\n"))
+        .unwrap();
+    let mut files =
+        ["yaml", "v2.profdata", "v3.profdata", "v4.profdata"].map(|extension| file(&plain, extension)).to_vec();
+    // The addresses of raw profiles say nothing.
+    files.push(file(&plain, "memprofraw"));
+    files.push(other.path().to_path_buf());
+    let checked =
+        std::process::Command::new(env!("CARGO_BIN_EXE_profbridge")).arg("check").args(&files).output().unwrap();
+    let text = String::from_utf8(checked.stdout).unwrap();
+    let warned: Vec<&str> = text.lines().filter(|line| line.contains("different-distribution")).collect();
+    assert!(warned.len() == 1 && warned[0].contains("memprof-yaml.") && warned[0].contains("4 other files"), "{text}");
+}
+
+#[test]
 fn a_stripped_program_is_refused_with_the_reason() {
     let stem = stems(22).into_iter().find(|stem| stem.ends_with("clang-22-plain")).unwrap();
     let mut bytes = std::fs::read(file(&stem, "binary")).unwrap();

@@ -1,6 +1,6 @@
 //! Recordings without branch records: samples of instructions, with and without call chains.
 
-use crate::recording::{compile, perf_record, plain_recording};
+use crate::recording::{compile, perf_record, plain_recording, set_period};
 use crate::schema::assert_has_schema;
 use crate::support::{Folder, available, errors};
 use serde_json::Value;
@@ -344,13 +344,16 @@ fn clang_uses_the_samples_without_a_warning() {
 
 #[test]
 fn rustc_uses_the_samples_without_a_warning() {
-    let Some(folder) = available("rustc uses samples", &["rustc", "perf"]).then(Folder::new) else { return };
+    let Some(folder) = available("rustc uses samples", &["rustc", "perf", "nm"]).then(Folder::new) else { return };
     let compiler = "rustc -O -g -C force-frame-pointers=yes";
     compile(&folder, compiler, "busy.rs", "busy");
     if !perf_record(&folder, "-g", "./busy", "perf.data") {
         return;
     }
-    folder.run("profbridge convert perf.data --binary busy -o app.prof");
+    let said = folder.run("profbridge convert perf.data --binary busy -o app.prof");
+    // Methods of traits have dots in their legacy names.
+    let is_legacy = String::from_utf8_lossy(&folder.run("nm busy").stdout).contains("$u20$as$u20$");
+    assert_eq!(errors(&said).contains("whose names have dots"), is_legacy, "{}", errors(&said));
     let profile = folder.path("app.prof");
     // Releases before 1.100 take the same LLVM option by another way.
     let help = String::from_utf8(folder.run("rustc -C help").stdout).expect("rustc prints text");
@@ -391,6 +394,19 @@ fn several_programs_get_a_profile_each_or_one_together() {
     let message = errors(&output);
     assert!(message.contains("several programs have 1 function of the same name: their counts add up"), "{message}");
     assert_eq!(numbers(&read(&folder, "both.proftext"), "small"), Some((120, 120)));
+    // One of several programs may be without samples, but not the only one of a profile.
+    let output = folder.run("profbridge convert busy.data --binary busy --binary other -o one.proftext");
+    assert!(errors(&output).contains("warning: other: no sample is in other"), "{}", errors(&output));
+    assert_eq!(read(&folder, "one.proftext"), read(&folder, "busy.proftext"));
+    compile(&folder, &format!("{CLANG} -no-pie"), "busy.c", "third");
+    for (programs, output) in
+        [("third --binary ./third", "none.proftext"), ("busy --binary other", "each/"), ("other", "none.proftext")]
+    {
+        let (code, message) =
+            folder.failure(&format!("profbridge convert busy.data --binary {programs} -o {output} --force"));
+        assert!(code == Some(1) && message.contains("no sample is in"), "{code:?}: {message}");
+        assert!(!folder.path(output).exists());
+    }
     let (code, message) =
         folder.failure(&format!("profbridge convert {inputs} --binary busy --binary ./busy -o profiles"));
     assert!(code == Some(2) && message.contains("two programs have the same name"), "{code:?}: {message}");
@@ -468,6 +484,29 @@ fn recordings_of_another_program_are_not_used() {
     // A recording of several programs is used if one of them uses it.
     let both = convert(&folder, "busy.data other.data --binary busy --binary other -o both.prof");
     assert_eq!(both["inputs"][1]["outcome"], "used", "{both}");
+}
+
+#[test]
+fn recordings_with_different_rates_get_a_warning() {
+    let Some(folder) = available("sampling rates", &["clang-22", "objdump", "readelf"]).then(Folder::new) else {
+        return;
+    };
+    compile(&folder, &format!("{CLANG} -no-pie"), "busy.c", "busy");
+    let ip = instructions(&folder, "busy", "small")[4].0;
+    folder.write("busy.data", plain_recording(&folder, "busy", &vec![(ip, Vec::new()); 60]));
+    let mut longer = plain_recording(&folder, "busy", &vec![(ip, Vec::new()); 61]);
+    folder.write("same.data", &longer);
+    set_period(&mut longer, 1000);
+    folder.write("other.data", &longer);
+    for (inputs, is_mixed) in [
+        ("busy.data", false),
+        ("busy.data same.data", false),
+        ("busy.data other.data", true),
+        ("busy.data --weighted-input=1000,other.data", false),
+    ] {
+        let output = folder.run(&format!("profbridge merge {inputs} --binary busy --force -o busy.prof"));
+        assert_eq!(errors(&output).contains("the recordings have different sampling rates"), is_mixed, "{inputs}");
+    }
 }
 
 /// The outermost frames of Go are not after a call, and its compiler reads pprof only.

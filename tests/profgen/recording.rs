@@ -104,6 +104,11 @@ fn record_of(kind: u32, misc: u16, body: &[u8]) -> Vec<u8> {
     [&kind.to_le_bytes()[..], &misc.to_le_bytes(), &size.to_le_bytes(), body].concat()
 }
 
+/// Changes the sampling period of a recording of one event.
+pub fn set_period(recording: &mut [u8], period: u64) {
+    recording[104 + 16..][..8].copy_from_slice(&period.to_le_bytes());
+}
+
 /// A file with one event.
 fn file_of(sample_type: u64, branch_type: u64, records: &[u8]) -> Vec<u8> {
     let mut attribute = vec![0; 128];

@@ -35,8 +35,6 @@ pub(super) fn adapt_names(
     former_names: &mut HashMap<Vec<u8>, Vec<u8>>,
 ) -> Option<Rebuilt> {
     let reads_semicolons = options.release >= SEMICOLONS_SINCE;
-    let separator = separator_to_replace(options);
-    // In most profiles no function is local, or all names already have the form of the target.
     if !names_may_change(options) {
         return None;
     }
@@ -44,12 +42,10 @@ pub(super) fn adapt_names(
         // Later releases also look for the old form of targets, earlier ones only for that.
         count_unknown_targets(profile, counted);
     }
-    if !profile.functions.iter().any(|function| function.name().contains(&separator)) {
-        return None;
-    }
     let form = if reads_semicolons { semicolon_form } else { colon_form };
     let renamed = |function: FunctionView<'_>| Some((function.id(), form(function.name())?));
     let names: HashMap<FunctionId, Vec<u8>> = profile.functions.iter().filter_map(renamed).collect();
+    // In most profiles no function is local, or all names already have the form of the target.
     if names.is_empty() {
         return None;
     }

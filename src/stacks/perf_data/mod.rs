@@ -88,8 +88,8 @@ fn period_of(collected: &Collected, recording: &Recording, choice: &EventChoice)
     let events: BTreeSet<u32> = collected.samples().iter().map(|sample| sample.event).collect();
     let period = |event: u32| {
         let event = recording.attributes.list().get(event as usize)?;
-        let time = event.nanoseconds_per_sample().map(SamplingPeriod::Nanoseconds);
-        time.or(event.events_per_sample().map(SamplingPeriod::Events))
+        let (period, is_time) = event.sampling_period()?;
+        Some(if is_time { SamplingPeriod::Nanoseconds(period) } else { SamplingPeriod::Events(period) })
     };
     let mut periods = events.into_iter().map(period);
     let first = periods.next()?;
