@@ -259,6 +259,9 @@ pub struct ReadStats {
     pub(crate) names_mended: u64,
     /// Samples that the sampler reported as lost.
     pub(crate) samples_lost: u64,
+    /// CPU-time samples of Flight Recorder that were lost.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub(crate) cpu_time_samples_lost: u64,
     /// Frames without package, from a profiler that shortens names.
     pub(crate) simple_names: bool,
     /// Whether the source marks how frames ran. Otherwise, native and compiled are guesses from the names of functions.
@@ -305,6 +308,7 @@ impl ReadStats {
             (&mut self.unknown_bci_frames, other.unknown_bci_frames),
             (&mut self.names_mended, other.names_mended),
             (&mut self.samples_lost, other.samples_lost),
+            (&mut self.cpu_time_samples_lost, other.cpu_time_samples_lost),
         ] {
             *sum = sum.saturating_add(part);
         }

@@ -164,10 +164,6 @@ fn is_call_count(source: SampleSource) -> bool {
     matches!(source, SampleSource::MethodTrace | SampleSource::MethodTiming)
 }
 
-fn is_sampled(source: SampleSource) -> bool {
-    matches!(source, SampleSource::Execution | SampleSource::Native | SampleSource::CpuTime | SampleSource::WallClock)
-}
-
 /// Share of one-frame stacks, in percent, from which broken stacks are suspected.
 const BROKEN_STACKS: f64 = 20.0;
 
@@ -177,10 +173,13 @@ pub fn notes(table: &StackTable) -> Vec<String> {
     let total = table.total_hits();
     let has = |source: &str| table.observed.sources.iter().any(|known| known.starts_with(source));
     let is_java = table.has_java();
-    if has("Flight Recorder") && table.samples().any(|sample| is_sampled(sample.key.source)) {
+    let has_samples_of = |sources: &[SampleSource]| table.samples().any(|sample| sources.contains(&sample.key.source));
+    if has("Flight Recorder") && has_samples_of(&[SampleSource::Execution, SampleSource::Native]) {
+        notes.push("Flight Recorder samples a limited number of running threads per interval".to_string());
+    }
+    if has("Flight Recorder") && has_samples_of(&[SampleSource::Execution, SampleSource::CpuTime]) {
         notes.push(
-            "Flight Recorder samples a limited number of running threads per interval; positions in compiled code are \
-             exact only with -XX:+UnlockDiagnosticVMOptions -XX:+DebugNonSafepoints"
+            "positions in compiled code are exact only with -XX:+UnlockDiagnosticVMOptions -XX:+DebugNonSafepoints"
                 .to_string(),
         );
     }
@@ -315,10 +314,11 @@ fn measured(table: &StackTable, total: u128) -> Vec<String> {
         "end in an error frame, because the sampler could not walk the stack",
     );
     add(hits(&|sample| symbol(sample) == Some("Interpreter")), "end in the interpreter, whose methods have no names");
-    add(hits(&|sample| includes_waiting(sample.key.source)), "include waiting time");
+    add(hits(&|sample| includes_waiting(sample.key.source)), "are of event types that include waiting threads");
     add(
         hits(&|sample| {
-            leaf(sample).bci.is_none() && matches!(sample.key.source, SampleSource::Execution | SampleSource::CpuTime)
+            let lacks_index = symbol(sample).is_none() && leaf(sample).bci.is_none();
+            lacks_index && matches!(sample.key.source, SampleSource::Execution | SampleSource::CpuTime)
         }),
         "have no bytecode index at the leaf",
     );
@@ -344,10 +344,13 @@ fn measured(table: &StackTable, total: u128) -> Vec<String> {
             },
         );
     }
+    let has_cpu_time = table.samples().any(|sample| sample.key.source == SampleSource::CpuTime);
+    let lost_of_cpu_time = if has_cpu_time { observed.cpu_time_samples_lost } else { 0 };
     for (count, what, words) in [
         (observed.samples_without_stack, "sample", "without a stack, not counted"),
         (observed.samples_out_of_time, "sample", "outside the requested time range, including events"),
         (observed.samples_lost, "sample", "lost, according to the source"),
+        (lost_of_cpu_time, "CPU-time sample", "lost, according to the source"),
         (observed.lines_skipped, "line", "without a stack, not counted"),
         (observed.parts_cut, "part", "truncated at the end and not counted"),
     ] {

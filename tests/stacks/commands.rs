@@ -338,6 +338,9 @@ fn show_prints_hot_methods_and_json_by_sort_and_thread() {
     let notes = json["notes"].as_array().unwrap();
     let others = "the recording also has other event types: 131 execution, 47 native";
     assert!(notes.iter().any(|note| note == others), "{notes:?}");
+    // Notes about other event types do not apply.
+    let of_execution = "Flight Recorder samples a limited number of running threads per interval";
+    assert!(text.contains(of_execution) && notes.iter().all(|note| note != of_execution), "{text}{notes:?}");
     let sum = |list: &serde_json::Value, member: &str| -> u64 {
         list.as_array().unwrap().iter().map(|row| row[member].as_u64().unwrap()).sum()
     };

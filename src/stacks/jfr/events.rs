@@ -53,6 +53,8 @@ pub(super) struct Sum {
     pub(super) weight: u64,
     /// Their samples.
     pub(super) samples: u64,
+    /// The calls before the requested time, of events that count from the beginning of the recording.
+    pub(super) before: u64,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -149,8 +151,14 @@ impl Counts {
     }
 
     fn add(&mut self, found: Found, unit: Unit, chunk: &Chunk<'_>, time: &Range<u64>) {
-        if found.start_ticks.is_some_and(|ticks| !time.contains(&chunk.nanos_since_1970(ticks))) {
+        if let Some(start) = found.start_ticks.map(|ticks| chunk.nanos_since_1970(ticks))
+            && !time.contains(&start)
+        {
             self.out_of_time += 1;
+            if found.key.source == SampleSource::MethodTiming && start < time.start {
+                let sum = self.sum_of(found.key);
+                sum.before = sum.before.max(found.samples);
+            }
             return;
         }
         let weight = match unit {
@@ -161,17 +169,21 @@ impl Counts {
         if weight == 0 {
             return;
         }
-        let index = *self.index.entry(found.key).or_insert_with(|| {
-            self.samples.push((found.key, Sum::default()));
-            self.samples.len() - 1
-        });
-        let sum = &mut self.samples[index].1;
+        let sum = self.sum_of(found.key);
         sum.weight = match found.key.source {
             // Each event has the calls since the recording began.
             SampleSource::MethodTiming => sum.weight.max(weight),
             _ => sum.weight.saturating_add(weight).min(MAX_HITS),
         };
         sum.samples = sum.samples.saturating_add(found.samples);
+    }
+
+    fn sum_of(&mut self, key: EventKey) -> &mut Sum {
+        let index = *self.index.entry(key).or_insert_with(|| {
+            self.samples.push((key, Sum::default()));
+            self.samples.len() - 1
+        });
+        &mut self.samples[index].1
     }
 
     /// Keeps the setting if it is the period of an event type that is read.

@@ -172,7 +172,6 @@ impl<'a> Reading<'a> {
             }
         };
         self.format = format!("Flight Recorder {}.{}", chunk.version.0, chunk.version.1);
-        self.table.observed.add_source(&self.format);
         self.start.get_or_insert(chunk.start_nanos);
         let time = self.time();
         let gaps = self.read_chunk(&chunk, &time)?;
@@ -185,6 +184,11 @@ impl<'a> Reading<'a> {
     /// Adds one chunk. Returns a description of missing data.
     fn read_chunk(&mut self, chunk: &Chunk<'_>, time: &Range<u64>) -> Result<MissingData> {
         let mut types = Types::read(chunk)?;
+        let is_of_async_profiler = types.classes.iter().any(|class| class.name.starts_with("profiler."));
+        self.table.observed.add_source(&match is_of_async_profiler {
+            true => format!("async-profiler ({})", self.format),
+            false => self.format.clone(),
+        });
         let counts = Counts::read(chunk, &mut types, self.options, time)?;
         for period in &counts.periods {
             if !self.periods.contains(period) {
@@ -202,7 +206,7 @@ impl<'a> Reading<'a> {
         }
         observed.samples_out_of_time = observed.samples_out_of_time.saturating_add(counts.out_of_time);
         observed.duration_nanos = observed.duration_nanos.saturating_add(chunk.duration_nanos);
-        observed.samples_lost = observed.samples_lost.saturating_add(counts.lost);
+        observed.cpu_time_samples_lost = observed.cpu_time_samples_lost.saturating_add(counts.lost);
         if counts.samples.is_empty() {
             return Ok(MissingData::default());
         }

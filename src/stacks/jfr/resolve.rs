@@ -1,7 +1,7 @@
 //! From the references of a chunk to names, frames and stacks.
 
 use crate::call_chains::{
-    Frame, FrameId, FrameKind, FunctionId, SampleKey, SampleSource, StackId, StackTable, ThreadId,
+    Frame, FrameId, FrameKind, Function, FunctionId, SampleKey, SampleSource, StackId, StackTable, ThreadId,
 };
 use crate::error::{Error, Result};
 use crate::java;
@@ -93,8 +93,11 @@ impl<'a, 'data> Resolver<'a, 'data> {
             let (caller, truncated) = stack.map_or((None, false), |(caller, truncated)| (Some(caller), truncated));
             stack = Some((self.table.push_frame(caller, frame), truncated));
             if key.source == SampleSource::MethodTiming {
-                let before = self.timed.insert(function, hits).unwrap_or(0);
+                let before = self.timed.insert(function, hits.max(sum.before)).unwrap_or(0).max(sum.before);
                 hits = hits.checked_sub(before).unwrap_or(hits);
+                if hits == 0 {
+                    return Ok(());
+                }
             }
         }
         let Some((stack, truncated)) = stack else {
@@ -229,8 +232,9 @@ impl<'a, 'data> Resolver<'a, 'data> {
         let Some(method) = method else { return Ok(None) };
         let Some(function) = self.method(method)? else { return Ok(None) };
         // −1 says that the frame has no bytecode or that it is not known.
-        let bci = bci.filter(|bci| *bci >= 0);
-        if bci.is_none() {
+        let has_bytecode = matches!(self.table.function(function), Function::Java { .. });
+        let bci = bci.filter(|bci| *bci >= 0 && has_bytecode);
+        if bci.is_none() && has_bytecode {
             self.table.observed.unknown_bci_frames += 1;
         }
         let line = line.and_then(|line| u32::try_from(line).ok()).filter(|line| *line != 0);
@@ -277,7 +281,8 @@ impl<'a, 'data> Resolver<'a, 'data> {
         self.gaps.nameless += u64::from(name.is_none());
         let name = name.unwrap_or_else(|| NAMELESS.to_string());
         let descriptor = self.text_of(descriptor)?.unwrap_or_default();
-        let function = if declaring.is_empty() {
+        // async-profiler stores the library as the class of a native function.
+        let function = if declaring.is_empty() || descriptor.ends_with(")L;") {
             self.table.intern_symbol(&name)
         } else {
             let types = java::parse_descriptor(&descriptor);

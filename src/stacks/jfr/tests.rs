@@ -484,12 +484,28 @@ fn samples_are_read_in_both_encodings_by_the_field_order_of_the_file() {
         );
         assert_eq!(warnings, []);
         let observed = &table.observed;
-        assert_eq!((observed.parts, observed.samples_without_stack, observed.samples_lost), (1, 1, 12));
+        assert_eq!((observed.parts, observed.samples_without_stack, observed.cpu_time_samples_lost), (1, 1, 12));
         assert_eq!((observed.duration_nanos, observed.unknown_bci_frames), (1_000_000, 1));
         assert_eq!(observed.sources, ["Flight Recorder 2.1"]);
         let marks: Vec<Certainty> = table.samples().map(|sample| sample.key.certainty).collect();
         assert_eq!(marks, [Certainty::Unknown, Certainty::Unknown, Certainty::Heuristic]);
     }
+}
+
+/// async-profiler gives native functions the name of their library as class, and a descriptor that no method has.
+#[test]
+fn native_functions_of_async_profiler_are_no_methods() {
+    let replace = |bytes: &mut [u8], old: &[u8], new: &[u8]| {
+        let at = bytes.windows(old.len()).position(|part| part == old).unwrap();
+        bytes[at..at + old.len()].copy_from_slice(new);
+    };
+    let mut bytes = chunk(true, "libm.so");
+    replace(&mut bytes, b"(I[J)Lapp/Main;", b"(not a method)L;".get(1..).unwrap());
+    replace(&mut bytes, b"com.example.Nested", b"profiler.WallClock");
+    let table = read(&bytes).unwrap().0;
+    assert_eq!(lines(&table)[1], "1 execution worker é cut run@?:33:compiled");
+    assert_eq!(table.observed.sources, ["async-profiler (Flight Recorder 2.1)"]);
+    assert_eq!(table.observed.unknown_bci_frames, 1);
 }
 
 /// A call of `run` from stack `stack`, as JDK 25 records it.
@@ -506,8 +522,12 @@ fn traced(compressed: bool, stack: u64) -> Vec<u8> {
 
 /// The calls of a method since the recording began.
 fn timed(compressed: bool, method: u64, invocations: u64) -> Vec<u8> {
+    timed_at(compressed, 10, method, invocations)
+}
+
+fn timed_at(compressed: bool, ticks: u64, method: u64, invocations: u64) -> Vec<u8> {
     let body = value(compressed, |w| {
-        w.long(10);
+        w.long(ticks);
         w.long(method);
         w.long(invocations);
         for nanoseconds in [1, 2, 3] {
@@ -544,6 +564,29 @@ fn calls_are_counted_exactly_across_chunks() {
         assert_eq!(table.observed.skipped_events[&SampleSource::MethodTrace], 4);
         assert!(lines(&table).iter().all(|line| !line.contains(" method-")));
     }
+}
+
+#[test]
+fn calls_before_the_requested_time_do_not_count() {
+    let of_chunk = |calls: &[(u64, u64, u64)]| -> Vec<u8> {
+        let events: Vec<u8> =
+            calls.iter().flat_map(|(ticks, method, calls)| timed_at(true, *ticks, *method, *calls)).collect();
+        chunk_with_events(true, "app/Main", "run", &events)
+    };
+    let (first, second) = ([(10, 1, 5), (10, 2, 2), (1010, 1, 8), (1010, 2, 2)], [(1010, 1, 20)]);
+    let counts = |calls: &[&[(u64, u64, u64)]], range: Range<u64>| {
+        let mut options = RecordingOptions::default();
+        options.events = SampleSource::CALLS.to_vec();
+        (options.from, options.to) = (Some(TimeBound::After(range.start)), Some(TimeBound::After(range.end)));
+        let (bytes, mut table) =
+            (calls.iter().flat_map(|calls| of_chunk(calls)).collect::<Vec<u8>>(), StackTable::new());
+        read_recording(&bytes, &options, &Limits::default(), &mut table).unwrap();
+        let lines = lines(&table).into_iter().filter(|line| line.contains(" method-"));
+        lines.map(|line| line.split_once(" whole").unwrap().0.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(counts(&[&first], 0..500), ["5 method-timing -", "2 method-timing -"]);
+    assert_eq!(counts(&[&first], 500..5000), ["3 method-timing -"]);
+    assert_eq!(counts(&[&first, &second], 500..5000), ["15 method-timing -"]);
 }
 
 #[test]
