@@ -774,7 +774,8 @@ class Stacks:
     __hash__: ClassVar[None]  # type: ignore[assignment]
     def __reduce__(self) -> tuple[Any, ...]: ...
     def functions(self) -> Table[SampledMethodRow]:
-        """One row per method.
+        """One row per method. Event types of recordings measure different things, so only the samples of the first one count,
+        as in `profbridge show`; :meth:`samples` has all.
 
         Returns
         -------

@@ -56,6 +56,11 @@ impl Merged {
         Ok(State { table: self.table.clone(), pprof, about: self.about.clone() })
     }
 
+    /// Returns the samples of the event type that the program selects.
+    fn selected(&self) -> StackTable {
+        self.table.select(&Selection::default()).0
+    }
+
     /// Returns the content, without the inputs and the warnings.
     fn content(&self) -> Result<(Vec<u8>, Option<Vec<u8>>)> {
         let table = serde_json::to_vec(&self.table).map_err(|error| Error::io("cannot compare", error.into()))?;
@@ -212,7 +217,8 @@ impl Stacks {
         self.merged.table.samples().len()
     }
 
-    /// One row per method.
+    /// One row per method. Event types of recordings measure different things, so only the samples of the first one count,
+    /// as in `profbridge show`; :meth:`samples` has all.
     ///
     /// Returns
     /// -------
@@ -227,7 +233,7 @@ impl Stacks {
     ///         The samples with the method anywhere in the stack.
     fn functions(&self, py: Python<'_>) -> PyResult<Table> {
         let merged = self.merged.clone();
-        detached::run(py, None, move |_| functions(&merged.table))?.map_err(internal)
+        detached::run(py, None, move |_| functions(&merged.selected()))?.map_err(internal)
     }
 
     /// One row per sample.
@@ -257,7 +263,7 @@ impl Stacks {
     /// dict
     fn summary<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let merged = self.merged.clone();
-        to_python(py, &detached::run(py, None, move |_| statistics(&merged.table))?)
+        to_python(py, &detached::run(py, None, move |_| statistics(&merged.selected()))?)
     }
 
     /// Convert the samples to GraalVM's format.

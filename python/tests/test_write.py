@@ -79,6 +79,15 @@ class Writing(TestCase):
         with self.assertWarnsRegex(profbridge.ProfileWarning, "other event types: .*allocation"):
             profbridge.read(TESTDATA / "java" / "waits-jdk17.jfr.gz")
 
+    def test_event_types_of_recordings_do_not_add_up(self) -> None:
+        stacks = profbridge.read(TESTDATA / "java" / "shapes-jdk25.jfr.gz")
+        of_samples: dict[str, int] = {}
+        for row in stacks.samples():
+            of_samples[row["source"]] = of_samples.get(row["source"], 0) + row["hits"]
+        self.assertEqual(of_samples, {"execution": 131, "cpu-time": 186, "native": 47})
+        self.assertEqual(stacks.summary()["hits"], 131)
+        self.assertEqual(sum(stacks.functions()["self_hits"].to_pylist()), 131)
+
     def test_stacks_keep_their_unit(self) -> None:
         path = self.folder / "heap.collapsed"
         with self.assertWarnsRegex(profbridge.ProfileWarning, r"dropped .*\d further values?,"):

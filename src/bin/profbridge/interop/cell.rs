@@ -82,11 +82,11 @@ impl Outcome {
         Self::new(status, failure.reason())
     }
 
-    /// Returns true if the reader uses all counts that it can use.
+    /// Returns true if the reader uses all counts, except for those whose loss profbridge reported.
     fn holds(&self) -> bool {
         let is_explained = self.warnings == 0 || self.lost > 0 || self.different > 0;
         let is_complete = self.used.saturating_add(self.lost) >= self.total;
-        self.status == Status::Used && self.total > 0 && is_complete && is_explained
+        matches!(self.status, Status::Used | Status::Refused) && self.total > 0 && is_complete && is_explained
     }
 
     /// Adds the outcome of another program.
@@ -200,8 +200,18 @@ impl Pair<'_> {
         let direct = self.work.merge_directly(written, self.reader, self.kind).and_then(|profile| read(&profile));
         let direct = direct.map_or_else(|failure| refused(&failure), |used| comparison.outcome(&used, None));
         let use_merged = |merged: Merged, before: Option<&Used>| {
-            let used = read(&merged.profile)?;
-            let mut outcome = comparison.outcome(&used, before);
+            let mut outcome = match read(&merged.profile) {
+                Ok(used) => comparison.outcome(&used, before),
+                // Some tools crash instead of rejecting data of other releases.
+                Err(failure) => match &merged.loss {
+                    Some(loss) => {
+                        let reason = format!("{}; {loss}", failure.reason());
+                        let total = counted.counts.len();
+                        return Ok(Outcome { lost: merged.lost, total, ..Outcome::new(Status::Refused, reason) });
+                    }
+                    None => return Err(failure),
+                },
+            };
             outcome.lost = merged.lost;
             outcome.reason = merged.loss.filter(|_| outcome.used < outcome.total).or(outcome.reason);
             Ok(outcome)
@@ -314,7 +324,9 @@ mod tests {
         assert!(outcome(3, 3, 0).holds() && outcome(2, 3, 1).holds());
         assert!(!outcome(2, 3, 0).holds() && !outcome(0, 0, 0).holds());
         assert!(!Outcome { warnings: 1, ..outcome(3, 3, 0) }.holds());
-        assert!(!Outcome::new(Status::Refused, "a reason").holds());
+        let refused = Outcome::new(Status::Refused, "a reason");
+        assert!(!refused.holds() && !Outcome { total: 3, lost: 2, ..refused.clone() }.holds());
+        assert!(Outcome { total: 3, lost: 3, ..refused }.holds());
     }
 
     #[test]
