@@ -183,6 +183,8 @@ pub(crate) struct Subprogram {
     pub(crate) name: Arc<[u8]>,
     /// Start and end of each part of its code, in the order of debug info.
     pub(crate) ranges: Vec<(u64, u64)>,
+    /// The line of its declaration; 0 if unknown.
+    pub(crate) line: u32,
 }
 
 /// The functions of a program.
@@ -619,9 +621,11 @@ impl<'u, 'a> Functions<'u, 'a> {
             if ranges.is_empty() {
                 continue;
             }
-            if let Some((name, function)) = self.name_in_debug_info((at, entry.offset()))? {
+            let place = (at, entry.offset());
+            if let Some((name, function)) = self.name_in_debug_info(place)? {
+                let line = self.number(place, constants::DW_AT_decl_line);
                 local.extend(function.map(|function| (found.len(), function)));
-                found.push(Subprogram { name, ranges });
+                found.push(Subprogram { name, ranges, line });
             }
         }
         Ok(())

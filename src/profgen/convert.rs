@@ -5,6 +5,7 @@ use super::counters::{Counters, RunFindings};
 use super::finish::{FinishOptions, finish};
 use super::functions::{Function, Functions};
 use super::line_profile::ProfileOptions;
+use super::names::is_dotted_rust_name;
 use super::plain::PlainFindings;
 use super::probe_profile::ProbeFindings;
 use super::program::{LoadFindings, Program, ProgramFiles};
@@ -474,9 +475,10 @@ fn without_samples(inputs: &[Input], program: &Program<'_>, limits: &Limits) -> 
     })
 }
 
-/// Warns of functions without mangled names in debug info, by which compilers find samples.
-fn warn_of_short_names(functions: &Functions, starts: impl Iterator<Item = u64>, warnings: &mut Vec<String>) {
-    let short = functions.short_names(starts);
+/// Warns of names by which compilers do not find the samples of functions, or find those of others.
+fn warn_of_names(functions: &Functions, counters: &Counters, warnings: &mut Vec<String>) {
+    let starts = || counters.runs.keys().map(|(start, _)| *start);
+    let short = functions.short_names(starts());
     if !short.is_empty() {
         warnings.push(format!(
             "debug info has no mangled name of {}, so LLVM does not find the samples (GCC does): build with -g2 or \
@@ -484,12 +486,22 @@ fn warn_of_short_names(functions: &Functions, starts: impl Iterator<Item = u64>,
             number_of(short.len(), "function")
         ));
     }
-    let several: Vec<&Function> = short.into_iter().filter(|function| functions.is_several(function)).collect();
+    let mut several: Vec<&Function> =
+        short.into_iter().filter(|function| !function.is_declared_again() && functions.is_several(function)).collect();
+    several.extend(functions.starting_at(starts()).filter(|function| function.is_declared_again()));
     if let Some(first) = several.first() {
         warnings.push(format!(
             "debug info has one name for several functions, whose samples add up: {}, such as {}",
             number_of(several.len(), "name"),
             first.name.escape_ascii()
+        ));
+    }
+    let dotted = functions.starting_at(starts()).filter(|function| is_dotted_rust_name(&function.name)).count();
+    if dotted != 0 {
+        warnings.push(format!(
+            "LLVM ignores the samples of {} whose names have dots, unless it inlines them: build with \
+             -C symbol-mangling-version=v0 of rustc",
+            number_of(dotted, "function")
         ));
     }
 }
@@ -502,16 +514,7 @@ fn warnings_of(report: &SampleReport, counters: &Counters, loaded: &Program<'_>)
         warnings.push(format!("{units} of debug info cannot be read as a whole, the first because of {damage}"));
     }
     if !loaded.has_probes() {
-        let starts = || counters.runs.keys().map(|(start, _)| *start);
-        warn_of_short_names(&loaded.functions, starts(), &mut warnings);
-        let dotted = loaded.functions.dotted_rust_names(starts());
-        if dotted != 0 {
-            warnings.push(format!(
-                "LLVM ignores the samples of {} whose names have dots, unless it inlines them: build with \
-                 -C symbol-mangling-version=v0 of rustc",
-                number_of(dotted, "function")
-            ));
-        }
+        warn_of_names(&loaded.functions, counters, &mut warnings);
     }
     let mut say = |count: u64, text: &dyn Fn(String) -> String, what: &str| {
         if count != 0 {

@@ -1,6 +1,6 @@
 //! The functions of a program by address.
 
-use super::names::{canonical, is_dotted_rust_name, is_mangled, without_suffixes};
+use super::names::{canonical, is_ambiguous, is_mangled, without_suffixes};
 use crate::objects::Subprogram;
 use foldhash::fast::RandomState;
 use hashbrown::{HashMap, HashSet};
@@ -15,13 +15,30 @@ pub(super) struct Function {
     pub(super) ranges: Vec<(u64, u64)>,
     /// Debug info does not have it.
     is_from_symbols: bool,
+    /// The line of its declaration; 0 if unknown.
+    line: u32,
+    /// Whether functions of this name are declared in different lines.
+    has_other_lines: bool,
     /// Names of symbols that debug info has with another name.
     pub(super) other_names: Vec<Box<[u8]>>,
 }
 
 impl Function {
     fn new(name: Arc<[u8]>) -> Self {
-        Self { name, ranges: Vec::new(), is_from_symbols: false, other_names: Vec::new() }
+        let (line, has_other_lines) = (0, false);
+        Self { name, ranges: Vec::new(), is_from_symbols: false, line, has_other_lines, other_names: Vec::new() }
+    }
+}
+
+impl Function {
+    /// Returns true if debug info has several functions of the name, declared in different lines.
+    pub(super) fn is_declared_again(&self) -> bool {
+        self.has_other_lines && !is_ambiguous(&self.name)
+    }
+
+    fn note_line(&mut self, line: u32) {
+        let known = std::mem::replace(&mut self.line, line);
+        self.has_other_lines |= known != 0 && line != 0 && known != line;
     }
 }
 
@@ -62,12 +79,13 @@ impl Functions {
         let mut by_name: HashMap<Arc<[u8]>, usize, RandomState> = HashMap::default();
         let mut by_start: HashMap<u64, FunctionRange, RandomState> = HashMap::default();
         let mut shared = HashSet::<u64, RandomState>::default();
-        for Subprogram { name, ranges } in subprograms {
+        for Subprogram { name, ranges, line } in subprograms {
             let at = *by_name.entry(Arc::clone(&name)).or_insert_with(|| {
                 functions.push(Function::new(name));
                 functions.len() - 1
             });
             for (start, end) in ranges.into_iter().filter(|(start, end)| end > start && *start >= base) {
+                functions[at].note_line(line);
                 functions[at].ranges.push((start, end));
                 match by_start.entry(start) {
                     hashbrown::hash_map::Entry::Occupied(_) => {
@@ -189,15 +207,14 @@ impl Functions {
         found.into_iter().map(|at| &self.functions[at]).collect()
     }
 
-    /// Returns the number of functions in which code starts and whose legacy Rust names have dots. Compilers look for
-    /// the part before the first dot.
-    pub(super) fn dotted_rust_names(&self, starts: impl Iterator<Item = u64>) -> usize {
+    /// Returns the functions in which code starts.
+    pub(super) fn starting_at(&self, starts: impl Iterator<Item = u64>) -> impl Iterator<Item = &Function> {
         let functions: BTreeSet<usize> = starts.filter_map(|start| self.number_at(start)).collect();
-        functions.into_iter().filter(|at| is_dotted_rust_name(&self.functions[*at].name)).count()
+        functions.into_iter().map(|at| &self.functions[at])
     }
 
-    /// Returns true if symbols with different mangled names begin the parts of a function: it is several functions to
-    /// which debug info gives one name.
+    /// Returns true if symbols with different mangled names begin the parts of a function with a short name: it is several
+    /// functions to which debug info gives one name.
     pub(super) fn is_several(&self, function: &Function) -> bool {
         let starts = function.ranges.iter().filter_map(|(start, _)| self.range_at(*start));
         let mut symbols = starts.filter_map(|range| range.mangled_symbol.as_ref());
@@ -243,6 +260,7 @@ mod tests {
         let subprogram = |(name, ranges): &(&str, &[(u64, u64)])| Subprogram {
             name: name.as_bytes().into(),
             ranges: ranges.to_vec(),
+            line: 0,
         };
         Functions::new(list.iter().map(subprogram).collect(), 0x1000)
     }
@@ -293,6 +311,27 @@ mod tests {
         }
         let several: Vec<bool> = all.iter().map(|function| all.is_several(function)).collect();
         assert_eq!(several, [true, false]);
+    }
+
+    #[test]
+    fn functions_of_one_name_in_different_lines_are_declared_again() {
+        let subprogram =
+            |name: &[u8], at: u64, line: u32| Subprogram { name: name.into(), ranges: vec![(at, at + 8)], line };
+        let all = Functions::new(
+            vec![
+                subprogram(b"helper", 0x1000, 3),
+                subprogram(b"helper", 0x1010, 5),
+                subprogram(b"of_header", 0x1020, 7),
+                subprogram(b"of_header", 0x1030, 7),
+                subprogram(b"unknown", 0x1040, 0),
+                subprogram(b"unknown", 0x1050, 7),
+                subprogram(b"__cxx_global_var_init", 0x1060, 1),
+                subprogram(b"__cxx_global_var_init", 0x1070, 2),
+            ],
+            0x1000,
+        );
+        let several = all.iter().filter(|function| function.is_declared_again());
+        assert_eq!(several.map(|function| &*function.name).collect::<Vec<_>>(), [b"helper"]);
     }
 
     #[test]
