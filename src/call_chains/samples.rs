@@ -218,6 +218,10 @@ pub(crate) enum SamplingPeriod {
     Events(u64),
 }
 
+/// The warning about calls that several sources count from the start of one JVM.
+pub(super) const CALLS_TWICE: &str = "several recordings of one JVM have method-timing, which counts calls from the start of the JVM, so these calls are \
+     counted more than once; take them from the last recording";
+
 /// The warning about samples whose periods differ.
 pub(crate) const PERIODS_DIFFER: &str =
     "the profiles have different sampling rates, so their sample counts are not comparable; set input weights";
@@ -272,6 +276,12 @@ pub struct ReadStats {
     /// The sampling periods of each event type, as far as sources have them.
     #[cfg_attr(feature = "serde", serde(default))]
     pub(crate) periods: Vec<(SampleSource, SamplingPeriod)>,
+    /// The JVMs that counted calls from their start: start and process.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub(crate) timed_jvms: Vec<(u64, u64)>,
+    /// Whether several sources have such counts of one JVM.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub(crate) counts_calls_twice: bool,
 }
 
 impl ReadStats {
@@ -290,6 +300,11 @@ impl ReadStats {
         self.marks_frames |= other.marks_frames;
         self.lacks_unwinding |= other.lacks_unwinding;
         other.periods.iter().for_each(|(source, period)| self.add_period(*source, *period));
+        self.counts_calls_twice |= other.counts_calls_twice;
+        for jvm in &other.timed_jvms {
+            self.counts_calls_twice |= self.timed_jvms.contains(jvm);
+            self.add_timed_jvm(*jvm);
+        }
         for (source, unit) in &other.units {
             self.add_unit(*source, *unit);
         }
@@ -333,6 +348,13 @@ impl ReadStats {
     pub(crate) fn add_period(&mut self, source: SampleSource, period: SamplingPeriod) {
         if !self.periods.contains(&(source, period)) {
             self.periods.push((source, period));
+        }
+    }
+
+    /// Adds a JVM that counted calls from its start.
+    pub(crate) fn add_timed_jvm(&mut self, jvm: (u64, u64)) {
+        if !self.timed_jvms.contains(&jvm) {
+            self.timed_jvms.push(jvm);
         }
     }
 

@@ -1,6 +1,6 @@
 //! Which samples of a table are meant.
 
-use super::samples::{SampleSource, SamplingPeriod, Unit};
+use super::samples::{CALLS_TWICE, PERIODS_DIFFER, SampleSource, SamplingPeriod, Unit};
 use super::table::{Frame, FrameId, FrameKind, FunctionId, Sample, SampleKey, StackTable};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -68,6 +68,18 @@ impl StackTable {
             1 => units.first().copied(),
             _ => None,
         }
+    }
+
+    /// Returns warnings about samples that do not add up.
+    pub(crate) fn sum_warnings(&self) -> Vec<&'static str> {
+        let mut warnings = Vec::new();
+        if self.mixes_rates() {
+            warnings.push(PERIODS_DIFFER);
+        }
+        if self.observed.counts_calls_twice && self.sources().contains(&SampleSource::MethodTiming) {
+            warnings.push(CALLS_TWICE);
+        }
+        warnings
     }
 
     /// Returns true if samples of different rates were added as such.

@@ -1,7 +1,7 @@
 //! Sampled stacks from any number of inputs of any kind.
 
 use crate::bridge::stacks::{IprofHits, add_reference, stacks_from_iprof};
-use crate::call_chains::{Frame, Function, PERIODS_DIFFER, Sample, SampleSource, Selection, StackTable, Unit};
+use crate::call_chains::{Frame, Function, Sample, SampleSource, Selection, StackTable, Unit};
 use crate::cancel::Cancel;
 use crate::driver::{
     self, Facts, FactsRequest, FailedMerge, FailureMode, InputOutcome, InputReport, InputTurn, Merge, MergeJob, Merged,
@@ -87,9 +87,7 @@ pub fn read_stacks(inputs: &[Input], options: &StackOptions) -> Result<(StackTab
         }
     }
     check_units(&table)?;
-    if table.mixes_rates() {
-        warnings.push(Warning::new(PERIODS_DIFFER));
-    }
+    warnings.extend(table.sum_warnings().into_iter().map(Warning::new));
     Ok((table, warnings))
 }
 

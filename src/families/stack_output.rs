@@ -1,7 +1,7 @@
 //! Stacks as they are written: collapsed text, pprof or an iprof.
 
 use crate::bridge::stacks::{SampleOptions, iprof_from_stacks};
-use crate::call_chains::{PERIODS_DIFFER, Selection, StackTable, Unit, hits_in};
+use crate::call_chains::{Selection, StackTable, Unit, hits_in};
 use crate::compression::{Compression, compress_for};
 use crate::digits::number_of;
 use crate::driver::{Facts, FactsRequest};
@@ -203,9 +203,7 @@ impl StackEncoder<'_> {
         if !left_out.is_empty() {
             losses.push(format!("dropped {} of pprof profiles", left_out.join(", ")));
         }
-        if table.mixes_rates() {
-            losses.push(PERIODS_DIFFER.to_string());
-        }
+        losses.extend(table.sum_warnings().into_iter().map(str::to_string));
         if !self.options.reference.is_empty() {
             table = self.add_types(&table, &mut losses)?;
         }

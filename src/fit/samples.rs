@@ -91,7 +91,15 @@ pub(crate) fn compare_samples(
                 Verdict { class: Class::Unusable, now: None, detail: Some(SHORT_NAME.to_string()) }
             }
             (None, None) => match moved() {
-                Some(now) => Verdict { class: Class::Moved, now: Some(now.to_vec()), detail: None },
+                Some(now) => {
+                    let checksum = program.functions.get(now).and_then(|function| function.checksum);
+                    let is_edited = has_probes
+                        && !seen.checksums.is_empty()
+                        && checksum.is_some_and(|checksum| !seen.checksums.contains(&checksum));
+                    let class = if is_edited { Class::Changed } else { Class::Moved };
+                    let detail = is_edited.then(|| MOVED_AND_EDITED.to_string());
+                    Verdict { class, now: Some(now.to_vec()), detail }
+                }
                 None => Verdict { class: Class::Gone, now: None, detail: None },
             },
         };
@@ -103,8 +111,9 @@ pub(crate) fn compare_samples(
     let is_main = |id: &NameId| fit.profile.name(*id).hash() == FunctionName::Text(b"main").hash();
     let mut others = fit.verdicts.iter().filter(|(id, _)| !is_main(id)).peekable();
     if others.peek().is_some() && others.all(|(_, verdict)| verdict.class == Class::Gone) {
+        let except = if fit.verdicts.keys().any(&is_main) { ", except main," } else { "" };
         let detail = format!(
-            "none of the {} of the profile is among the {} of the new build",
+            "none of the {} of the profile{except} is among the {} of the new build",
             number_of(fit.verdicts.len(), "function"),
             fit.program.functions.len()
         );
@@ -203,6 +212,8 @@ const CUT_NAME: &str = "the compiler looks for the name up to its first dot";
 const CUT_SUFFIX: &str = "the compiler looks for the name without its unique suffix";
 /// Why a compiler does not find the samples of a function of a program with `-g1`.
 const SHORT_NAME: &str = "the compiler looks for the mangled name, which debug info of -g1 lacks";
+/// Why samples of a function that is in another file now are lost, although a remapping gives them its name.
+const MOVED_AND_EDITED: &str = "in another file, with another checksum";
 /// Why a compiler does not reach the samples of a function.
 const LOST_CALLERS: &str = "inlined only into functions that are lost";
 /// Why a compiler cannot use the samples of a function.
@@ -431,8 +442,9 @@ impl SamplesFit {
     /// ones included. With `keep_renamed`, those stay that a
     /// [remapping](Self::remapping) gives their new names.
     pub fn pruned(&self, keep_renamed: bool) -> (SampleProfile, Pruned) {
+        let is_moved = |id: &NameId| self.verdicts[id].detail.as_deref() == Some(MOVED_AND_EDITED);
         let stays = |id: NameId| match self.verdicts.get(&id).map(|verdict| verdict.class) {
-            Some(Class::Changed) => self.uses_changed,
+            Some(Class::Changed) => self.uses_changed && !is_moved(&id),
             Some(Class::Gone | Class::Unusable) => false,
             Some(Class::Renamed | Class::Moved) => keep_renamed,
             _ => true,

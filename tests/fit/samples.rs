@@ -367,6 +367,27 @@ fn changed_functions_with_probes_are_kept_for_compilers_that_use_them() {
     }
 }
 
+#[test]
+fn functions_that_moved_to_another_file_and_changed_are_changed() {
+    let folder = Folder::new();
+    let function = |name: &str, checksum: u64| format!("{name}:10:1\n 1: 10\n !CFGChecksum: {checksum}\n");
+    folder.write("old.prof", [function("main", 9), function("_ZL3foo.__uniq.111", 5)].concat());
+    for (checksum, class) in [(5, "moved"), (6, "changed")] {
+        folder.write("new.prof", [function("main", 9), function("_ZL3foo.__uniq.222", checksum)].concat());
+        let report = folder.fit("old.prof --against new.prof --prune -o pruned.prof --write-remapping names.txt");
+        assert_eq!(functions(&report, class), 1, "{report:#}");
+        let [pruned, names] =
+            ["pruned.prof", "names.txt"].map(|name| std::fs::read_to_string(folder.path(name)).unwrap());
+        assert_eq!((pruned.contains("foo"), names.contains("foo")), (checksum == 5, checksum == 5), "{pruned}{names}");
+    }
+    folder.write("new.prof", function("main", 9));
+    let (code, said) = folder.failure("profbridge fit old.prof --against new.prof");
+    assert!(
+        code == Some(1) && said.contains("none of the 2 functions of the profile, except main, is among the 1"),
+        "{said}"
+    );
+}
+
 const RUST: &str = "#[inline(never)]\npub fn square(x: u64) -> u64 {\n    if x > 3 { x * x } else { x }\n}\n\
                     fn main() {\n    println!(\"{}\", square(std::env::args().count() as u64));\n}\n";
 

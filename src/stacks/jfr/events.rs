@@ -5,7 +5,7 @@ use crate::call_chains::{Certainty, MAX_HITS, SampleSource, SamplingPeriod, Unit
 use crate::error::{Error, Result};
 use crate::stacks::jfr::chunk::{Chunk, HEADER_BYTES, Reader};
 use crate::stacks::jfr::metadata::{ClassIndex, Field, Primitive, Role, Types, decode};
-use foldhash::{HashMap, HashMapExt};
+use foldhash::{HashMap, HashMapExt, HashSet};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::str::FromStr;
@@ -18,6 +18,9 @@ pub(super) enum Value {
     /// The value itself, at this offset of the chunk.
     Inline(ClassIndex, u64),
 }
+
+/// When a JVM started, and the number of its process.
+pub(super) type Jvm = (u64, u64);
 
 /// The key by which samples of a chunk are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -36,12 +39,16 @@ pub(super) struct Counts {
     /// In order of first appearance.
     pub(super) samples: Vec<(EventKey, Sum)>,
     index: HashMap<EventKey, usize>,
+    /// The methods whose calls are counted. The JVM changes their bytecode for this.
+    pub(super) instrumented: HashSet<Value>,
     /// The sum of `jdk.CPUTimeSamplesLost` events.
     pub(super) lost: u64,
     /// Events that were not requested.
     pub(super) skipped: BTreeMap<SampleSource, u64>,
     /// Samples and events outside the requested time.
     pub(super) out_of_time: u64,
+    /// The JVM that wrote the chunk.
+    pub(super) jvm: Option<Jvm>,
     /// The sampling periods in the settings of event types.
     pub(super) periods: Vec<(SampleSource, SamplingPeriod)>,
 }
@@ -65,6 +72,7 @@ enum Kind {
     PassedOver(SampleSource),
     Lost,
     Setting,
+    Jvm,
 }
 
 const EVENTS: [(&str, SampleSource); 16] = [
@@ -88,6 +96,7 @@ const EVENTS: [(&str, SampleSource); 16] = [
 
 const LOST: &str = "jdk.CPUTimeSamplesLost";
 const SETTING: &str = "jdk.ActiveSetting";
+const JVM: &str = "jdk.JVMInformation";
 
 fn source_of(event: &str) -> Option<SampleSource> {
     EVENTS.iter().find(|(known, _)| *known == event).map(|(_, source)| *source)
@@ -100,6 +109,9 @@ fn kind_of(name: &str, options: &RecordingOptions) -> Option<Kind> {
     }
     if name == SETTING {
         return Some(Kind::Setting);
+    }
+    if name == JVM {
+        return Some(Kind::Jvm);
     }
     let source = &source_of(name)?;
     if source.is_timed() {
@@ -139,10 +151,18 @@ impl Counts {
             match wanted.get(&event.type_id) {
                 Some((class, Kind::Sample(source, unit))) => {
                     let found = Found::read(chunk, types, *class, *source, &mut event.reader)?;
+                    counts.instrumented.extend(found.key.method);
                     counts.add(found, *unit, chunk, time);
                 }
-                Some((_, Kind::PassedOver(source))) => *counts.skipped.entry(*source).or_default() += 1,
+                Some((class, Kind::PassedOver(source))) => {
+                    *counts.skipped.entry(*source).or_default() += 1;
+                    if source.counts_calls() {
+                        let found = Found::read(chunk, types, *class, *source, &mut event.reader)?;
+                        counts.instrumented.extend(found.key.method);
+                    }
+                }
                 Some((class, Kind::Lost)) => counts.read_lost(types, *class, &mut event.reader)?,
+                Some((class, Kind::Jvm)) => counts.read_jvm(types, *class, &mut event.reader)?,
                 Some((class, Kind::Setting)) => counts.read_setting(chunk, types, *class, &mut event.reader)?,
                 None => {}
             }
@@ -211,6 +231,19 @@ impl Counts {
         {
             self.periods.push(found);
         }
+        Ok(())
+    }
+
+    fn read_jvm(&mut self, types: &Types, class: ClassIndex, reader: &mut Reader<'_>) -> Result<()> {
+        let (mut start, mut process) = (None, None);
+        for field in &types.classes[class].fields {
+            match field.role {
+                Role::JvmStart => start = types.integer(field, reader)?,
+                Role::ProcessId => process = types.integer(field, reader)?,
+                _ => types.skip_field(field, reader)?,
+            }
+        }
+        self.jvm = start.zip(process);
         Ok(())
     }
 

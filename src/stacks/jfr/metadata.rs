@@ -86,6 +86,12 @@ pub(super) enum Role {
     OsName,
     /// `osThreadId` of a thread.
     OsThreadId,
+    /// `virtual`: whether a thread is one of the JVM.
+    Virtual,
+    /// `jvmStartTime` of `jdk.JVMInformation`.
+    JvmStart,
+    /// `pid` of `jdk.JVMInformation`.
+    ProcessId,
 }
 
 impl Role {
@@ -116,6 +122,9 @@ impl Role {
             "javaName" => Self::JavaName,
             "osName" => Self::OsName,
             "osThreadId" => Self::OsThreadId,
+            "virtual" => Self::Virtual,
+            "jvmStartTime" => Self::JvmStart,
+            "pid" => Self::ProcessId,
             _ => Self::Other,
         }
     }

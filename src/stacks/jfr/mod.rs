@@ -27,11 +27,12 @@ mod resolve;
 pub use events::{RecordingOptions, TimeBound};
 
 use crate::call_chains::{SampleSource, SamplingPeriod, StackTable, Unit};
+use crate::digits::number_of;
 use crate::error::{Error, Result, Warning};
 use crate::limits::Limits;
 use chunk::{Chunk, Next};
-use events::Counts;
 use events::Pools;
+use events::{Counts, Jvm};
 use metadata::Types;
 use resolve::{MissingData, Resolver, TimedCalls};
 use std::io::Read;
@@ -129,6 +130,10 @@ struct Reading<'a> {
     gaps: MissingData,
     /// The calls of each method up to the chunk before.
     timed: TimedCalls,
+    /// The JVM that wrote the last chunk.
+    jvm: Option<Jvm>,
+    /// The JVMs whose calls other inputs counted.
+    counted: Vec<Jvm>,
     /// The sampling periods of all chunks.
     periods: Vec<(SampleSource, SamplingPeriod)>,
 }
@@ -139,7 +144,21 @@ impl<'a> Reading<'a> {
         let format = "Flight Recorder".to_string();
         let (gaps, timed) = (MissingData::default(), TimedCalls::default());
         let (warnings, periods) = (Vec::new(), Vec::new());
-        Ok(Self { options, limits, table, warnings, format, base: 0, start: None, gaps, timed, periods })
+        let counted = table.observed.timed_jvms.clone();
+        Ok(Self {
+            options,
+            limits,
+            table,
+            warnings,
+            format,
+            base: 0,
+            start: None,
+            gaps,
+            timed,
+            jvm: None,
+            counted,
+            periods,
+        })
     }
 
     /// The requested time, in nanoseconds since 1970.
@@ -177,6 +196,7 @@ impl<'a> Reading<'a> {
         let gaps = self.read_chunk(&chunk, &time)?;
         self.gaps.missing += gaps.missing;
         self.gaps.nameless += gaps.nameless;
+        self.gaps.positions.extend(gaps.positions);
         self.base += chunk.data.len() as u64;
         Ok(chunk.data.len())
     }
@@ -198,6 +218,12 @@ impl<'a> Reading<'a> {
         let observed = &mut self.table.observed;
         observed.parts += 1;
         observed.marks_frames = true;
+        self.jvm = counts.jvm.or(self.jvm);
+        let has_timing = counts.samples.iter().any(|(key, _)| key.source == SampleSource::MethodTiming);
+        if let Some(jvm) = self.jvm.filter(|_| has_timing) {
+            observed.counts_calls_twice |= self.counted.contains(&jvm);
+            observed.add_timed_jvm(jvm);
+        }
         for (key, _) in &counts.samples {
             observed.add_unit(key.source, unit(key.source, self.options));
         }
@@ -211,7 +237,7 @@ impl<'a> Reading<'a> {
             return Ok(MissingData::default());
         }
         let pools = Pools::read(chunk, &mut types)?;
-        let mut resolver = Resolver::new(chunk, &mut types, &pools, self.limits, self.table, &mut self.timed);
+        let mut resolver = Resolver::new(chunk, &mut types, &pools, self.limits, self.table, &mut self.timed, self.jvm);
         resolver.add_samples(&counts)?;
         Ok(resolver.gaps)
     }
@@ -230,6 +256,14 @@ impl<'a> Reading<'a> {
         }
         if self.gaps.nameless > 0 {
             let message = format!("methods without a name: {}; they are shown as [unknown]", self.gaps.nameless);
+            self.warnings.push(Warning::new(message));
+        }
+        if !self.gaps.positions.is_empty() {
+            let methods = number_of(self.gaps.positions.len() as u64, "method");
+            let message = format!(
+                "dropped the bytecode indexes in {methods}: to count calls, the JVM changed the bytecode (method-timing, \
+                 method-trace)"
+            );
             self.warnings.push(Warning::new(message));
         }
         self.warnings

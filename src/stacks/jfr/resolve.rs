@@ -9,9 +9,9 @@ use crate::limits::Limits;
 use crate::stacks::jfr::chunk::Chunk;
 use crate::stacks::jfr::chunk::{Reader, Text};
 use crate::stacks::jfr::events::Pools;
-use crate::stacks::jfr::events::{Counts, EventKey, Sum, Value, read_value};
+use crate::stacks::jfr::events::{Counts, EventKey, Jvm, Sum, Value, read_value};
 use crate::stacks::jfr::metadata::{ClassIndex, Field, Primitive, Role, Types, decode};
-use foldhash::{HashMap, HashMapExt};
+use foldhash::{HashMap, HashMapExt, HashSet};
 
 /// Constants that refer to constants, for one text; the JDK needs three.
 const MAX_REFERENCES: u32 = 8;
@@ -27,21 +27,27 @@ pub(super) struct Resolver<'a, 'data> {
     methods: HashMap<u64, FunctionId>,
     kinds: HashMap<u64, FrameKind>,
     threads: HashMap<u64, Option<ThreadId>>,
+    /// The offsets of methods whose bytecode the JVM changed to count their calls.
+    instrumented: HashSet<u64>,
     /// The calls of each method up to the chunk before.
     timed: &'a mut TimedCalls,
+    /// The JVM that wrote the chunk.
+    jvm: Option<Jvm>,
     pub(super) gaps: MissingData,
 }
 
-/// The numbers of calls that the last `jdk.MethodTiming` events had: they count from the beginning of the recording.
-pub(super) type TimedCalls = HashMap<FunctionId, u64>;
+/// The numbers of calls that the last `jdk.MethodTiming` events had: they count from the start of the JVM.
+pub(super) type TimedCalls = HashMap<(Option<Jvm>, FunctionId), u64>;
 
 /// Data that a recording should have and does not.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct MissingData {
     /// References to constants that are not there.
     pub(super) missing: u64,
     /// Methods that have an empty name, or none.
     pub(super) nameless: u64,
+    /// Methods in stacks whose positions are those of changed bytecode.
+    pub(super) positions: HashSet<FunctionId>,
 }
 
 /// The name of a method without a name; other profilers use it as well.
@@ -55,6 +61,7 @@ impl<'a, 'data> Resolver<'a, 'data> {
         limits: &'a Limits,
         table: &'a mut StackTable,
         timed: &'a mut TimedCalls,
+        jvm: Option<Jvm>,
     ) -> Self {
         Self {
             chunk,
@@ -66,13 +73,20 @@ impl<'a, 'data> Resolver<'a, 'data> {
             methods: HashMap::new(),
             kinds: HashMap::new(),
             threads: HashMap::new(),
+            instrumented: HashSet::default(),
             timed,
+            jvm,
             gaps: MissingData::default(),
         }
     }
 
     /// Adds all samples of the chunk to the table.
     pub(super) fn add_samples(&mut self, counts: &Counts) -> Result<()> {
+        let offset = |method: &Value| match method {
+            Value::Inline(_, at) => Some(*at),
+            Value::Pooled(class, key) => self.pools.find(*class, *key),
+        };
+        self.instrumented = counts.instrumented.iter().filter_map(offset).collect();
         for (key, sum) in &counts.samples {
             self.add_sample(key, *sum)?;
         }
@@ -93,7 +107,7 @@ impl<'a, 'data> Resolver<'a, 'data> {
             let (caller, truncated) = stack.map_or((None, false), |(caller, truncated)| (Some(caller), truncated));
             stack = Some((self.table.push_frame(caller, frame), truncated));
             if key.source == SampleSource::MethodTiming {
-                let before = self.timed.insert(function, hits.max(sum.before)).unwrap_or(0).max(sum.before);
+                let before = self.timed.insert((self.jvm, function), hits.max(sum.before)).unwrap_or(0).max(sum.before);
                 hits = hits.checked_sub(before).unwrap_or(hits);
                 if hits == 0 {
                     return Ok(());
@@ -231,9 +245,13 @@ impl<'a, 'data> Resolver<'a, 'data> {
         }
         let Some(method) = method else { return Ok(None) };
         let Some(function) = self.method(method)? else { return Ok(None) };
+        let is_instrumented = self.locate(method).is_some_and(|(_, at)| self.instrumented.contains(&at));
+        if is_instrumented {
+            self.gaps.positions.insert(function);
+        }
         // −1 says that the frame has no bytecode or that it is not known.
         let has_bytecode = matches!(self.table.function(function), Function::Java { .. });
-        let bci = bci.filter(|bci| *bci >= 0 && has_bytecode);
+        let bci = bci.filter(|bci| *bci >= 0 && has_bytecode && !is_instrumented);
         if bci.is_none() && has_bytecode {
             self.table.observed.unknown_bci_frames += 1;
         }
@@ -298,12 +316,13 @@ impl<'a, 'data> Resolver<'a, 'data> {
         if let Some(known) = self.threads.get(&at) {
             return Ok(*known);
         }
-        let (mut java_name, mut os_name, mut os_id) = (None, None, None);
+        let (mut java_name, mut os_name, mut os_id, mut is_virtual) = (None, None, None, false);
         self.visit(class, at, |this, field, reader| {
             match field.role {
                 Role::JavaName => java_name = this.value(field, reader)?,
                 Role::OsName => os_name = this.value(field, reader)?,
                 Role::OsThreadId => os_id = this.types.integer(field, reader)?,
+                Role::Virtual => is_virtual = this.types.integer(field, reader)?.is_some_and(|flag| flag != 0),
                 _ => return Ok(false),
             }
             Ok(true)
@@ -312,7 +331,10 @@ impl<'a, 'data> Resolver<'a, 'data> {
         if name.is_none() {
             name = self.text_of(os_name)?.filter(|name| !name.is_empty());
         }
-        let name = name.or_else(|| os_id.map(|id| format!("tid={id}")));
+        let name = match is_virtual {
+            true => name.or_else(|| Some("virtual threads".to_string())),
+            false => name.or_else(|| os_id.map(|id| format!("tid={id}"))),
+        };
         let thread = name.map(|name| self.table.intern_thread(&name));
         self.threads.insert(at, thread);
         Ok(thread)

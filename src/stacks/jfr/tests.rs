@@ -146,6 +146,11 @@ const CLASSES: &[ClassRow] = &[
             ("value", 53, false, false),
         ],
     ),
+    (
+        108,
+        "jdk.JVMInformation",
+        &[("startTime", 50, false, false), ("jvmStartTime", 50, false, false), ("pid", 50, false, false)],
+    ),
 ];
 
 fn metadata(compressed: bool, classes: &[ClassRow]) -> Vec<u8> {
@@ -553,7 +558,7 @@ fn calls_are_counted_exactly_across_chunks() {
         assert_eq!(
             calls,
             [
-                "3 method-trace worker é whole app.Main.run(int,long[])@0:0:unknown app.Main.run(int,long[])@12:33:compiled app.Main.main()@?:33:interpreted",
+                "3 method-trace worker é whole app.Main.run(int,long[])@0:0:unknown app.Main.run(int,long[])@?:33:compiled app.Main.main()@?:33:interpreted",
                 "1 method-trace worker é whole app.Main.run(int,long[])@0:0:unknown",
                 "9 method-timing - whole app.Main.run(int,long[])@0:0:unknown",
                 "1 method-timing - whole app.Main.main()@0:0:unknown",
@@ -564,6 +569,32 @@ fn calls_are_counted_exactly_across_chunks() {
         assert_eq!(table.observed.skipped_events[&SampleSource::MethodTrace], 4);
         assert!(lines(&table).iter().all(|line| !line.contains(" method-")));
     }
+}
+
+#[test]
+fn calls_are_counted_once_for_each_jvm() {
+    let of_chunk = |jvm: u64, calls: u64| {
+        let started = event(true, 108, &value(true, |w| [10, 1000, jvm].into_iter().for_each(|word| w.long(word))));
+        chunk_with_events(true, "app/Main", "run", &[timed(true, 1, calls), started].concat())
+    };
+    let mut options = RecordingOptions::default();
+    options.events = SampleSource::CALLS.to_vec();
+    let read = |bytes: &[u8], table: &mut StackTable| {
+        read_recording(bytes, &options, &Limits::default(), table).unwrap();
+        let timed = table.samples().filter(|sample| sample.key.source == SampleSource::MethodTiming);
+        timed.map(|sample| sample.hits).sum::<u64>()
+    };
+    let mut table = StackTable::new();
+    assert_eq!(read(&[of_chunk(1, 5), of_chunk(1, 8), of_chunk(2, 9)].concat(), &mut table), 8 + 9);
+    assert!(table.sum_warnings().is_empty());
+    // Another recording of the second JVM.
+    assert_eq!(read(&of_chunk(2, 20), &mut table), 8 + 9 + 20);
+    assert_eq!(table.sum_warnings().len(), 1);
+    let [mut one, mut other] = [StackTable::new(), StackTable::new()];
+    read(&of_chunk(3, 5), &mut one);
+    read(&of_chunk(3, 7), &mut other);
+    one.observed.absorb(&other.observed);
+    assert_eq!(one.sum_warnings().len(), 1);
 }
 
 #[test]
