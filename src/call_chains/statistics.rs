@@ -212,6 +212,9 @@ pub fn notes(table: &StackTable) -> Vec<String> {
         );
     }
     notes.extend(events(table));
+    if table.samples().next().is_none() && table.observed.skipped_events.is_empty() {
+        notes.push("the inputs have no samples, and no other events that can be read".to_string());
+    }
     notes.extend(measured(table, total));
     notes
 }

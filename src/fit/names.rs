@@ -205,7 +205,8 @@ fn find_moved(
         for candidate in candidates.iter().take(MOST_NAMESAKES) {
             let is_equal =
                 equal(name, record.func_hash, candidate.function.func_hash) && same_shape(*record, candidate);
-            pairs.push(Pair { id: *id, at: candidate.at, is_equal, likeness: likeness_of_files(own, candidate) });
+            let likeness = likeness_of_files(own, candidate);
+            pairs.push(Pair { id: *id, at: candidate.at, is_equal, in_same_file: false, likeness });
         }
     }
     take_best(pairs, taken, |pair| match pair.is_equal {
@@ -251,13 +252,16 @@ fn find_renamed(
         for (id, name, record) in old {
             let is_simple = record.counters.len() <= SIMPLE_COUNTERS;
             let least = if is_simple { LEAST_SIMILARITY_OF_SIMPLE } else { LEAST_SIMILARITY };
-            let function = comparable(split(name).function);
+            let own = split(name);
+            let function = comparable(own.function);
             for candidate in new {
-                let likeness = similarity(&function, &comparable(split(candidate.name).function));
+                let other = split(candidate.name);
+                let (in_same_file, likeness) =
+                    (own.file == other.file, similarity(&function, &comparable(other.function)));
                 let fits =
                     same_shape(*record, candidate) && equal(name, record.func_hash, candidate.function.func_hash);
                 if likeness >= least && fits {
-                    pairs.push(Pair { id: *id, at: candidate.at, is_equal: true, likeness });
+                    pairs.push(Pair { id: *id, at: candidate.at, is_equal: true, in_same_file, likeness });
                 }
             }
         }
@@ -273,6 +277,8 @@ struct Pair {
     id: RecordId,
     at: usize,
     is_equal: bool,
+    /// Whether only the function was renamed.
+    in_same_file: bool,
     likeness: f64,
 }
 
@@ -284,7 +290,8 @@ fn take_best(
 ) -> Vec<(RecordId, Successor)> {
     pairs.sort_by(|a, b| {
         let by_likeness = b.likeness.partial_cmp(&a.likeness).unwrap_or(Ordering::Equal);
-        b.is_equal.cmp(&a.is_equal).then(by_likeness).then(a.id.cmp(&b.id)).then(a.at.cmp(&b.at))
+        let by_file = b.in_same_file.cmp(&a.in_same_file);
+        b.is_equal.cmp(&a.is_equal).then(by_file).then(by_likeness).then(a.id.cmp(&b.id)).then(a.at.cmp(&b.at))
     });
     let (mut done, mut found) = (HashSet::new(), Vec::new());
     for pair in &pairs {

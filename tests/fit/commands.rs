@@ -40,6 +40,21 @@ fn two_profiles() -> Folder {
 }
 
 #[test]
+fn a_function_in_the_same_file_is_the_first_guess() {
+    let folder = Folder::new();
+    let names = |encoder: &'static str, decoder: &'static str| {
+        text(":ir", &[("main", 10, &[1]), (encoder, 20, &[5, 6]), (decoder, 20, &[7, 8])])
+    };
+    folder.write("old.proftext", names("encoder.c;encoder_find", "decoder.c;decoder_find"));
+    folder.write("new.proftext", names("encoder.c;coder_find", "decoder.c;coder_find"));
+    let report = folder.fit("old.proftext --against new.proftext");
+    let now = |name: &str, now: &str| (name.to_string(), Some(now.to_string()));
+    let expected =
+        [now("decoder.c;decoder_find", "decoder.c;coder_find"), now("encoder.c;encoder_find", "encoder.c;coder_find")];
+    assert_eq!(lost(&report, "renamed").into_iter().collect::<Vec<_>>(), expected);
+}
+
+#[test]
 fn every_function_has_its_class() {
     let folder = two_profiles();
     let report = folder.fit("old.proftext --against new.proftext");

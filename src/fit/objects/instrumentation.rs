@@ -218,7 +218,7 @@ impl ProgramFacts {
 
     /// Returns true if Go's compiler made it, and no compiler of LLVM a part of it.
     pub(crate) fn is_of_go_alone(&self) -> bool {
-        let is_of_llvm = |line: &String| line.contains("clang version ") || line.contains("rustc version ");
+        let is_of_llvm = |line: &String| line.contains("lang version ") || line.contains("rustc version ");
         self.has_go && !self.compilers.iter().any(is_of_llvm)
     }
 

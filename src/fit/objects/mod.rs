@@ -142,7 +142,8 @@ pub(super) fn release(file: &object::File<'_>, limits: &Limits) -> Option<Releas
 }
 
 fn release_of(line: &[u8]) -> Option<Release> {
-    let words = b"clang version ";
+    // clang and flang.
+    let words = b"lang version ";
     let at = line.windows(words.len()).position(|window| window == words)?;
     let digits: String = line[at + words.len()..]
         .iter()
@@ -457,6 +458,7 @@ mod tests {
     fn the_major_number_is_the_release() {
         assert_eq!(release_of(b"Debian clang version 16.0.6 (15~deb12u1)"), Some(Release(16)));
         assert_eq!(release_of(b"clang version 22.1.8"), Some(Release(22)));
+        assert_eq!(release_of(b"Debian flang version 21.1.8 (1)"), Some(Release(21)));
         assert_eq!(release_of(b"GCC: (Debian 12.2.0) 12.2.0"), None);
         assert_eq!(release_of(b"clang version "), None);
     }

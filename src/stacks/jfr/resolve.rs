@@ -99,8 +99,12 @@ impl<'a, 'data> Resolver<'a, 'data> {
             Some(value) => self.stack(value)?,
             None => None,
         };
-        if let Some(method) = key.method {
-            let Some(function) = self.method(method)? else { return Ok(()) };
+        let called = key.method.map(|method| self.method(method)).transpose()?.flatten();
+        // The stacks of async-profiler begin with the method, which its events do not name.
+        if called.is_none() && key.method.is_some_and(|method| !matches!(method, Value::Pooled(_, 0))) {
+            return Ok(());
+        }
+        if let Some(function) = called {
             // The stack of the event is that of the caller.
             let frame = Frame { function, bci: Some(0), line: None, kind: FrameKind::Unknown };
             let frame = self.table.intern_frame(frame);

@@ -509,18 +509,33 @@ fn native_functions_of_async_profiler_are_no_methods() {
     replace(&mut bytes, b"com.example.Nested", b"profiler.WallClock");
     let table = read(&bytes).unwrap().0;
     assert_eq!(lines(&table)[1], "1 execution worker é cut run@?:33:compiled");
+    // Events about calls name no method. Other missing methods are not replaced.
+    let events = [traced_method(true, 1, 0), traced_method(true, 1, 77)].concat();
+    let mut options = RecordingOptions::default();
+    options.events = SampleSource::CALLS.to_vec();
+    let mut traces = StackTable::new();
+    let bytes_of_traces = chunk_with_events(true, "app/Main", "run", &events);
+    read_recording(&bytes_of_traces, &options, &Limits::default(), &mut traces).unwrap();
+    let traces = lines(&traces).into_iter().filter(|line| line.contains("method-trace"));
+    let expected =
+        "1 method-trace worker é whole app.Main.run(int,long[])@12:33:compiled app.Main.main()@?:33:interpreted";
+    assert_eq!(traces.collect::<Vec<_>>(), [expected]);
     assert_eq!(table.observed.sources, ["async-profiler (Flight Recorder 2.1)"]);
     assert_eq!(table.observed.unknown_bci_frames, 1);
 }
 
 /// A call of `run` from stack `stack`, as JDK 25 records it.
 fn traced(compressed: bool, stack: u64) -> Vec<u8> {
+    traced_method(compressed, stack, 1)
+}
+
+fn traced_method(compressed: bool, stack: u64, method: u64) -> Vec<u8> {
     let body = value(compressed, |w| {
         w.long(10);
         w.long(3);
         w.long(4);
         w.long(stack);
-        w.long(1);
+        w.long(method);
     });
     event(compressed, 105, &body)
 }
