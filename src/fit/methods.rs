@@ -276,12 +276,16 @@ impl MethodsFit {
                 counts[method.index()] += events;
             }
         });
-        let rows = self.judged().map(|(method, verdict)| Row {
-            name: tables.human_name(method).into_bytes(),
-            class: verdict.class,
-            count: counts[method.index()],
-            now: verdict.now.as_ref().map(MethodKey::human_name),
-            detail: detail(&verdict.misfits),
+        let reached = self.reached(&misfits);
+        let rows = self.judged().map(|(method, verdict)| {
+            let is_lost = verdict.class == Class::Used && !reached[method.index()];
+            Row {
+                name: tables.human_name(method).into_bytes(),
+                class: if is_lost { Class::Unusable } else { verdict.class },
+                count: counts[method.index()],
+                now: verdict.now.as_ref().map(MethodKey::human_name),
+                detail: if is_lost { Some(LOST_CONTEXTS.to_string()) } else { detail(&verdict.misfits) },
+            }
         });
         let head = Head {
             family: "iprof",
@@ -289,7 +293,7 @@ impl MethodsFit {
             profile_is: format!("iprof, {} in entries", number_of(self.judged().count() + self.not_given, "method")),
             program_is: format!("{}, {}", self.program.source, number_of(self.program.methods.len(), "method")),
         };
-        let program = self.program_classes();
+        let program = self.program_classes(&reached);
         let listed: Vec<_> = program.iter().map(|(class, name)| (*class, Some(name.as_slice()))).collect();
         let mut report = summarize(head, rows.collect(), &listed, topn);
         report.sections = SectionKind::EACH.into_iter().filter_map(|kind| sections.remove(&kind)).collect();
@@ -313,6 +317,23 @@ impl MethodsFit {
         misfits
     }
 
+    /// Returns true for each method that is in a context of an entry that is used.
+    fn reached(&self, misfits: &[Option<MethodHandle>]) -> Vec<bool> {
+        let contexts = &self.document.contexts;
+        let (mut is_used, mut reached) = (vec![false; contexts.len()], vec![false; self.verdicts.len()]);
+        for_each_entry(&self.document, |_, context, _| {
+            is_used[context.index()] |= misfits[context.index()].is_none();
+        });
+        // Contexts follow their callers.
+        for (context, caller, frame) in contexts.iter().rev() {
+            if is_used[context.index()] {
+                is_used[caller.index()] = true;
+                reached[frame.method.index()] = true;
+            }
+        }
+        reached
+    }
+
     /// Returns the innermost method of each context that is judged.
     fn owners(&self) -> Vec<Option<MethodHandle>> {
         let contexts = &self.document.contexts;
@@ -324,7 +345,7 @@ impl MethodsFit {
         owners
     }
 
-    fn program_classes(&self) -> Vec<(ProgramClass, Vec<u8>)> {
+    fn program_classes(&self, reached: &[bool]) -> Vec<(ProgramClass, Vec<u8>)> {
         let tables = &self.document.tables;
         let mut classes: HashMap<MethodKey, ProgramClass> = HashMap::default();
         for (method, verdict) in self.judged() {
@@ -333,6 +354,7 @@ impl MethodsFit {
                 Class::Renamed => ProgramClass::Renamed,
                 Class::Moved => ProgramClass::Moved,
                 Class::Gone => continue,
+                _ if !reached[method.index()] => continue,
                 _ => ProgramClass::Used,
             };
             classes.insert(verdict.now.clone().unwrap_or_else(|| MethodKey::of(tables, method)), class);
@@ -384,6 +406,9 @@ impl MethodsFit {
         (document, pruned)
     }
 }
+
+/// Why no entry of a method is used.
+const LOST_CONTEXTS: &str = "only in contexts of methods that are lost";
 
 /// Returns true for a class that a run created, such as `Main$$Lambda/0x00007f1b3c001a00`: its name ends in an address.
 fn is_hidden_class(class: &[u8]) -> bool {

@@ -120,6 +120,22 @@ fn methods_of_the_jdk_are_compared_if_their_classes_are_given() {
 }
 
 #[test]
+fn methods_in_contexts_of_lost_methods_only_are_not_used() {
+    let folder = Folder::new();
+    // Poly.mix(int) is called by Shapes.text alone, which is gone.
+    let within =
+        profile().replace(r#"{"ctx":"1:0","records":[11]},"#, "").replace(r#""ctx":"1:8""#, r#""ctx":"1:8<5:0""#);
+    folder.write("app.iprof", within.replace("\"text\"", "\"gone\""));
+    let report = folder.fit(&format!("app.iprof --against {}", testdata("java/Shapes.jar").display()));
+    assert_eq!((functions(&report, "gone"), functions(&report, "unusable")), (1, 1), "{report:#}");
+    let unusable = report["lost"].as_array().unwrap().iter().find(|row| row["class"] == "unusable").unwrap();
+    assert_eq!(
+        (&unusable["count"], &unusable["detail"]),
+        (&0.into(), &"only in contexts of methods that are lost".into())
+    );
+}
+
+#[test]
 fn methods_of_hidden_classes_are_named_as_such() {
     let folder = Folder::new();
     folder.write("app.iprof", profile().replace("\"Shapes$Circle\"", "\"Shapes$$Lambda$7/0x00007f1b3c001a00\""));
