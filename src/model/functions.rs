@@ -293,6 +293,18 @@ impl FunctionTable {
         FunctionId(at)
     }
 
+    /// Gives a function a name that no function has.
+    pub(crate) fn rename(&mut self, id: FunctionId, name: &[u8]) {
+        let (hash, place) = (name_ref(name), self.names.push(name, None));
+        let old = std::mem::replace(&mut self.entries[id.index()].name_ref, hash);
+        self.entries[id.index()].name = place;
+        if let Ok(known) = self.index.find_entry(spread(old), |at| *at == id.0) {
+            known.remove();
+        }
+        let entries = &self.entries;
+        self.index.insert_unique(spread(hash), id.0, |&at| spread(entries[at as usize].name_ref));
+    }
+
     /// Finds the record of a function with a FuncHash.
     pub fn find_record(&self, function: FunctionId, func_hash: u64) -> Option<RecordId> {
         if self.entries[function.index()].records > FEW_RECORDS {

@@ -106,9 +106,16 @@ pub(super) struct Changes {
 
 /// The functions of a profile with other names, targets or hashes.
 pub(super) struct Rebuilt {
-    functions: FunctionTable,
+    functions: NewFunctions,
     /// Hashes of names in traces: old → new.
     targets: HashMap<NameRef, NameRef>,
+}
+
+enum NewFunctions {
+    /// Other functions, because some records were merged.
+    Table(FunctionTable),
+    /// The same functions with other names and targets, so that counters are not copied.
+    Renamed { names: Vec<(FunctionId, Vec<u8>)>, sites: Vec<(RecordId, ValueKind, ValueSites)> },
 }
 
 impl Rebuilt {
@@ -118,12 +125,36 @@ impl Rebuilt {
         for function in profile.temporal.traces.iter_mut().flat_map(|trace| &mut trace.functions) {
             *function = self.targets.get(function).copied().unwrap_or(*function);
         }
-        profile.functions = self.functions;
+        match self.functions {
+            NewFunctions::Table(functions) => profile.functions = functions,
+            NewFunctions::Renamed { names, sites } => {
+                names.iter().for_each(|(function, name)| profile.functions.rename(*function, name));
+                for (record, kind, sites) in sites {
+                    *profile.functions.sites_mut(record, kind) = sites;
+                }
+            }
+        }
     }
 }
 
 /// Applies the changes. Records that get the same name and FuncHash are merged by the rules of `release`.
 pub(super) fn rebuild(profile: &Profile, changes: Changes, release: Release, counted: &mut Counted) -> Rebuilt {
+    match changes.hashes.is_empty() && changes.joins_nothing(profile) {
+        true => rename(profile, changes),
+        false => merge_again(profile, changes, release, counted),
+    }
+}
+
+/// Applies the changes of names and targets where no two functions get one name.
+pub(super) fn rename(profile: &Profile, changes: Changes) -> Rebuilt {
+    let Changes { names, targets, .. } = changes;
+    let sites = retargeted_sites(profile, &targets);
+    let mut names: Vec<_> = names.into_iter().collect();
+    names.sort_unstable_by_key(|(function, _)| *function);
+    Rebuilt { functions: NewFunctions::Renamed { names, sites }, targets }
+}
+
+pub(super) fn merge_again(profile: &Profile, changes: Changes, release: Release, counted: &mut Counted) -> Rebuilt {
     let mut merger = Merger::new(MergeOptions { release, ..MergeOptions::default() });
     for function in profile.functions.iter() {
         let target = intern(&mut merger, function, &changes);
@@ -136,7 +167,34 @@ pub(super) fn rebuild(profile: &Profile, changes: Changes, release: Release, cou
             }
         }
     }
-    Rebuilt { functions: merger.into_profile().functions, targets: changes.targets }
+    Rebuilt { functions: NewFunctions::Table(merger.into_profile().functions), targets: changes.targets }
+}
+
+impl Changes {
+    /// Returns true if no two functions get one name.
+    fn joins_nothing(&self, profile: &Profile) -> bool {
+        let mut new = HashSet::new();
+        self.names.values().all(|name| new.insert(name) && profile.functions.find(name).is_none())
+    }
+}
+
+/// Returns the sites with new targets.
+fn retargeted_sites(profile: &Profile, targets: &HashMap<NameRef, NameRef>) -> Vec<(RecordId, ValueKind, ValueSites)> {
+    let mut all = Vec::new();
+    for function in profile.functions.iter() {
+        for (id, record) in function.record_ids().zip(function.records()) {
+            let kinds = kinds_to_change(record, targets);
+            all.extend(kinds.map(|kind| (id, kind, retargeted(record.sites(kind), targets))));
+        }
+    }
+    all
+}
+
+/// Returns the kinds of values that have old targets.
+fn kinds_to_change(record: RecordView<'_>, targets: &HashMap<NameRef, NameRef>) -> impl Iterator<Item = ValueKind> {
+    let is_old = |value: &ValueCount| targets.contains_key(&value.value);
+    let holds_old = move |kind: &ValueKind| kind.is_name() && record.sites(*kind).values().iter().any(is_old);
+    ValueKind::EACH.into_iter().filter(holds_old)
 }
 
 fn intern(merger: &mut Merger, function: FunctionView<'_>, changes: &Changes) -> FunctionId {
@@ -153,9 +211,7 @@ pub(super) fn changed(
     hash: Option<u64>,
     targets: &HashMap<NameRef, NameRef>,
 ) -> Option<FunctionRecord> {
-    let is_old = |value: &ValueCount| targets.contains_key(&value.value);
-    let holds_old = |kind: &ValueKind| kind.is_name() && record.sites(*kind).values().iter().any(is_old);
-    let kinds: Vec<ValueKind> = ValueKind::EACH.into_iter().filter(holds_old).collect();
+    let kinds: Vec<ValueKind> = kinds_to_change(record, targets).collect();
     if hash.is_none() && kinds.is_empty() {
         return None;
     }

@@ -53,6 +53,62 @@ fn kinds(crossed: &AdaptedProfile) -> Vec<(FindingKind, u64)> {
     crossed.findings.iter().map(|finding| (finding.kind, finding.functions)).collect()
 }
 
+proptest! {
+    /// Renaming functions is merging them again under their new names.
+    #[test]
+    fn renamed_functions_are_those_of_a_merge(
+        functions in prop::collection::vec((any::<bool>(), 0u64..3, prop::collection::vec((0usize..12, 1u64..9), 0..4)), 1..12),
+        release in prop::sample::select(vec![17u32, 22]),
+    ) {
+        use crate::instr::cross_release::finding::Counted;
+        use crate::instr::cross_release::names::{Changes, merge_again, rename};
+        let name = |at: usize, separator: char| match functions.get(at) {
+            Some((true, ..)) => format!("a.c{separator}f{at}"),
+            _ => format!("f{at}"),
+        };
+        let mut profile = Profile { kind: ProfileKind::IR, ..Profile::default() };
+        for (at, (_, hash, values)) in functions.iter().enumerate() {
+            let id = profile.functions.intern(name(at, ':').as_bytes());
+            for hash in [*hash, hash + 1] {
+                let mut record = FunctionRecord::new(hash, vec![at as u64, hash]);
+                let values: Vec<ValueCount> = values
+                    .iter()
+                    .map(|(target, count)| ValueCount { value: name_ref(name(*target, ':').as_bytes()), count: *count })
+                    .collect();
+                record.sites_mut(ValueKind::IndirectCallTarget).push_site(&values);
+                // A size that happens to be the hash of a name.
+                record.sites_mut(ValueKind::MemOpSize).push_site(&values);
+                profile.functions.push_record(id, &record);
+            }
+        }
+        let merge_again = |profile: &Profile, changes| merge_again(profile, changes, Release(release), &mut Counted::default());
+        // A merged profile, with values in order.
+        merge_again(&profile.clone(), Changes::default()).replace_in(&mut profile);
+        let changes = || {
+            let mut changes = Changes::default();
+            for function in profile.functions.iter() {
+                let old = String::from_utf8_lossy(function.name()).into_owned();
+                if old.contains(':') {
+                    let new = old.replace(':', ";").into_bytes();
+                    changes.targets.insert(function.name_ref(), name_ref(&new));
+                    changes.names.insert(function.id(), new);
+                }
+            }
+            changes
+        };
+        let (mut renamed, mut merged) = (profile.clone(), profile.clone());
+        rename(&profile, changes()).replace_in(&mut renamed);
+        merge_again(&profile, changes()).replace_in(&mut merged);
+        prop_assert_eq!(&renamed.functions, &merged.functions);
+        for function in merged.functions.iter() {
+            prop_assert!(renamed.functions.find(function.name()).is_some_and(|found| found.id() == function.id()));
+        }
+        for old in changes().names.keys().map(|id| profile.functions.name(*id)) {
+            prop_assert!(renamed.functions.find(old).is_none());
+        }
+    }
+}
+
 #[test]
 fn local_functions_get_a_colon_for_17_and_earlier() {
     let input = ir(&[("main", 1, 5), ("C:x;y/t.c;local", 2, 6), ("t.m;-[Foo bar:]", 3, 7)]);
