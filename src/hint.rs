@@ -177,7 +177,7 @@ impl fmt::Display for Hint {
             Self::UniteHashes => {
                 "for optimization, use the hashes of the target to merge them; for coverage, keep them unchanged"
             }
-            Self::ChooseNoVersion => "the compiler ignores these records; choose no format version, or 12",
+            Self::ChooseNoVersion => "the compiler ignores these records; write an indexed profile in the default version, or use the hashes of the reader",
             Self::LinkWithBuildId => "pass raw profiles, or indexed profiles of LLVM 16 or later, of a program linked with a build id",
             Self::AllowDuplicates => "remove one of them, or allow duplicates to count it twice",
             Self::NameTheProgram => "give the program that was sampled",

@@ -33,13 +33,13 @@ impl ResolvedTarget {
         Self { target: Target::of_inputs(evidence), reason: evidence.reason(), version_is_given: false }
     }
 
-    /// Returns the target for raw output of a requested version. A version before that of the inputs selects the
-    /// compilers that read it.
+    /// Returns the target for raw output of a requested version. If the inputs selected another one, the version selects
+    /// the compilers that read it.
     #[must_use]
     pub fn with_raw_version(self, version: Option<u32>) -> Self {
         let by_inputs = self.target.source == TargetSource::Inputs;
-        let older = version.filter(|version| by_inputs && *version < self.target.raw_version);
-        match older.and_then(Target::of_raw_version) {
+        let other = version.filter(|version| by_inputs && *version != self.target.raw_version);
+        match other.and_then(Target::of_raw_version) {
             Some(target) => Self::requested(target, false),
             None => self,
         }
@@ -75,6 +75,8 @@ impl ResolvedTarget {
         self.refuse_unknown_kind(profile)?;
         let mut options = self.crossing(hashes);
         (options.origins, options.is_raw) = (origins, form == OutputForm::Raw);
+        // Tools of the target release choose the version of the indexed file that they make of text and raw profiles.
+        options.version_is_given |= options.release_is_given && matches!(form, OutputForm::Raw | OutputForm::Text);
         let crossed = cross(profile, filter, &options, strict)?;
         if crossed.indexed_version != self.target.indexed_version {
             let what = if crossed.release == bitmaps::FIRST_RELEASE { "MC/DC bitmaps" } else { "hashes" };

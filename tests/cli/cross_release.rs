@@ -233,6 +233,25 @@ fn the_version_goes_by_the_hashes_unless_one_is_asked_for() {
     assert_eq!(version(&["--for", "llvm-16"]), 9);
 }
 
+/// Tools of LLVM 22 make indexed files of version 13 of text and raw profiles, for which compilers compute other hashes.
+#[test]
+fn text_and_raw_profiles_do_not_choose_a_version() {
+    let folder = folder(&[("old.proftext", text("", &[("big", 0x4c09_d3f6_8c42_3a76, 7), ("main", 0x18, 1)]))]);
+    for output in ["x.profraw", "x.proftext"] {
+        for (target, is_lost) in [("llvm-21", false), ("llvm-22", true), ("llvm-23", true)] {
+            let convert = ["convert", "old.proftext", "-o", output, "--force", "--for", target];
+            let finished = folder.run(&convert);
+            assert_done(&finished);
+            let finding = "1 function has a hash of LLVM 11 to 21 (87.50 % of all counts): big";
+            assert_eq!(finished.stderr.contains(finding), is_lost, "{output} {target}: {}", finished.stderr);
+            let strict = folder.run(&[&convert[..], &["--strict"]].concat());
+            assert_eq!(strict.code, Some(i32::from(is_lost)), "{output} {target}: {}", strict.stderr);
+            let rehashed = folder.run(&[&convert[..], &["--strict", "--hashes=reader"]].concat());
+            assert_done(&rehashed);
+        }
+    }
+}
+
 #[test]
 fn findings_are_in_the_report_for_programs() {
     let folder = folder(&[("new.proftext", text("", &[("large", OF_22, 30), ("small", 24, 10)]))]);

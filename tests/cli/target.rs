@@ -311,18 +311,24 @@ fn raw_output_is_for_the_same_readers() {
 
 /// Readers of raw version 8 separate the file of a local function with `:`, those of version 9 with `;`.
 #[test]
-fn an_older_raw_version_is_for_its_readers() {
+fn another_raw_version_is_for_its_readers() {
     let folder = Folder::new();
     std::fs::write(folder.path("new.proftext"), ":ir\na.c;local\n1\n1\n5\n").expect("file can be written");
+    let old = run(&folder, None, "convert new.proftext -o old.profraw --for llvm-16", &[]);
+    assert_eq!(old.code, Some(0), "{}", old.stderr);
     for (options, name) in [
-        ("", "a.c;local"),
-        ("--raw-version 10", "a.c;local"),
-        ("--raw-version 9", "a.c;local"),
-        ("--raw-version 8", "a.c:local"),
-        ("--for llvm-16", "a.c:local"),
-        ("--raw-version 8 --for llvm-18", "a.c;local"),
+        ("new.proftext", "a.c;local"),
+        ("new.proftext --raw-version 10", "a.c;local"),
+        ("new.proftext --raw-version 9", "a.c;local"),
+        ("new.proftext --raw-version 8", "a.c:local"),
+        ("new.proftext --for llvm-16", "a.c:local"),
+        ("new.proftext --raw-version 8 --for llvm-18", "a.c;local"),
+        ("old.profraw", "a.c:local"),
+        ("old.profraw --raw-version 8", "a.c:local"),
+        ("old.profraw --raw-version 10", "a.c;local"),
+        ("old.profraw --raw-version 10 --for llvm-17", "a.c:local"),
     ] {
-        let made = run(&folder, None, &format!("convert new.proftext --force -o x.profraw {options}"), &[]);
+        let made = run(&folder, None, &format!("convert {options} --force -o x.profraw"), &[]);
         assert_eq!(made.code, Some(0), "{options}: {}", made.stderr);
         let shown = run(&folder, None, "show --covered x.profraw", &[]);
         assert_eq!(String::from_utf8_lossy(&shown.stdout), format!("{name}\n"), "{options}");

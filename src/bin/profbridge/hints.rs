@@ -41,7 +41,9 @@ pub(crate) fn hint_text(hint: &Hint) -> Cow<'static, str> {
         }
         Hint::ProfileComesFirst => "pass the profile first, and the new build with --against",
         Hint::UniteHashes => "for optimization, use --hashes=reader to merge them; for coverage, keep them unchanged",
-        Hint::ChooseNoVersion => "the compiler ignores these records; omit --format-version, or use 12",
+        Hint::ChooseNoVersion => {
+            "the compiler ignores these records; write an indexed profile without --format-version, or use --hashes=reader"
+        }
         Hint::LinkWithBuildId => {
             "pass raw profiles or indexed profiles of LLVM 16 or later, of programs linked with -Wl,--build-id; or omit \
              --same-program"
