@@ -218,6 +218,10 @@ pub(crate) enum SamplingPeriod {
     Events(u64),
 }
 
+/// The warning about recordings of which one contains the other.
+pub(super) const CHUNKS_TWICE: &str = "several inputs have the same chunk of a recording, whose samples are counted more than once; of several dumps of one \
+     recording, take the last one";
+
 /// The warning about calls that several sources count from the start of one JVM.
 pub(super) const CALLS_TWICE: &str = "several recordings of one JVM have method-timing, which counts calls from the start of the JVM, so these calls are \
      counted more than once; take them from the last recording";
@@ -276,6 +280,12 @@ pub struct ReadStats {
     /// The sampling periods of each event type, as far as sources have them.
     #[cfg_attr(feature = "serde", serde(default))]
     pub(crate) periods: Vec<(SampleSource, SamplingPeriod)>,
+    /// The digests of the chunks of recordings.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub(crate) chunks: Vec<u64>,
+    /// Whether a chunk was read more than once.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub(crate) repeats_chunks: bool,
     /// The JVMs that counted calls from their start: start and process.
     #[cfg_attr(feature = "serde", serde(default))]
     pub(crate) timed_jvms: Vec<(u64, u64)>,
@@ -300,6 +310,8 @@ impl ReadStats {
         self.marks_frames |= other.marks_frames;
         self.lacks_unwinding |= other.lacks_unwinding;
         other.periods.iter().for_each(|(source, period)| self.add_period(*source, *period));
+        self.repeats_chunks |= other.repeats_chunks;
+        other.chunks.iter().for_each(|chunk| self.add_chunk(*chunk));
         self.counts_calls_twice |= other.counts_calls_twice;
         for jvm in &other.timed_jvms {
             self.counts_calls_twice |= self.timed_jvms.contains(jvm);
@@ -348,6 +360,14 @@ impl ReadStats {
     pub(crate) fn add_period(&mut self, source: SampleSource, period: SamplingPeriod) {
         if !self.periods.contains(&(source, period)) {
             self.periods.push((source, period));
+        }
+    }
+
+    /// Adds a chunk of a recording by its digest.
+    pub(crate) fn add_chunk(&mut self, chunk: u64) {
+        match self.chunks.contains(&chunk) {
+            true => self.repeats_chunks = true,
+            false => self.chunks.push(chunk),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Which samples of a table are meant.
 
-use super::samples::{CALLS_TWICE, PERIODS_DIFFER, SampleSource, SamplingPeriod, Unit};
+use super::samples::{CALLS_TWICE, CHUNKS_TWICE, PERIODS_DIFFER, SampleSource, SamplingPeriod, Unit};
 use super::table::{Frame, FrameId, FrameKind, FunctionId, Sample, SampleKey, StackTable};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -75,6 +75,9 @@ impl StackTable {
         let mut warnings = Vec::new();
         if self.mixes_rates() {
             warnings.push(PERIODS_DIFFER);
+        }
+        if self.observed.repeats_chunks {
+            warnings.push(CHUNKS_TWICE);
         }
         if self.observed.counts_calls_twice && self.sources().contains(&SampleSource::MethodTiming) {
             warnings.push(CALLS_TWICE);

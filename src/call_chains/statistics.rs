@@ -413,8 +413,15 @@ fn counted(statistics: &SampleStatistics) -> &'static str {
 
 /// The total as people read it: ` (274.0 MB)`; empty for samples and small numbers.
 fn in_large_units(statistics: &SampleStatistics) -> String {
+    const KILOBYTE: f64 = 1024.0;
     let steps: &[(f64, &str)] = match statistics.unit {
-        "bytes" => &[(1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")],
+        // As in pprof.
+        "bytes" => &[
+            (KILOBYTE * KILOBYTE * KILOBYTE * KILOBYTE, "TB"),
+            (KILOBYTE * KILOBYTE * KILOBYTE, "GB"),
+            (KILOBYTE * KILOBYTE, "MB"),
+            (KILOBYTE, "kB"),
+        ],
         "ns" => &[(1e9, "s"), (1e6, "ms"), (1e3, "µs")],
         "millionths" => &[(1e6, "hits")],
         _ => &[],

@@ -124,7 +124,8 @@ fn merge_instr(inputs: &[Input], settings: &MergeSettings, progress: OnProgress<
         (report, part, options) = merge_for(&of_used)?;
         target = of_used;
     }
-    let (judged, origins) = (report.verdict(&options), report.origins());
+    let (judged, mut origins) = (report.verdict(&options), report.origins());
+    origins.add_new_names(options.remapping.new_names());
     let shares_nothing = report.shares_nothing();
     let found = MergedInputs::take(&mut report);
     let finished = judged.and_then(|()| finish_instr(report, part, origins, target, options, settings));

@@ -191,6 +191,11 @@ impl Remapping {
         Ok(Self { is_given: true, names: Arc::new(names), later_forms: Arc::new(later_forms) })
     }
 
+    /// The new names of all rules.
+    pub(crate) fn new_names(&self) -> impl Iterator<Item = &[u8]> {
+        self.names.values().filter_map(|rule| rule.new.as_deref())
+    }
+
     /// The name that `name` gets; itself when it is not mentioned.
     pub fn apply<'a>(&'a self, name: &'a [u8]) -> &'a [u8] {
         let Some(rule) = self.names.get(name) else { return name };

@@ -194,7 +194,12 @@ impl Head {
     fn of_fields(line: &str, fields: &str, frame: Option<(String, FrameKind)>) -> Option<Self> {
         let mut words: Vec<(usize, &str)> = words(fields).collect();
         let event = words.pop_if(|(_, word)| is_event(word)).map_or("", |(_, event)| event);
-        if words.last().is_some_and(|(_, word)| is_number(word)) && thread_before(&words[..words.len() - 1]).is_some() {
+        if let [before @ .., last] = words.as_slice()
+            && is_number(last.1)
+            && thread_before(before).is_some()
+            && !before.last().is_some_and(|before| is_thread_after(*before, *last))
+        {
+            // A period.
             words.pop();
         }
         let thread = thread_before(&words).filter(|thread| *thread > 0)?;
@@ -232,6 +237,13 @@ fn thread_before(words: &[(usize, &str)]) -> Option<usize> {
     let at = if is_cpu(words[last].1) { last.checked_sub(1)? } else { last };
     // The process of a sample without one is -1.
     words[at].1.split('/').all(|id| is_number(id.strip_prefix('-').unwrap_or(id))).then_some(at)
+}
+
+/// Returns true if a number is the thread, because perf aligned it as such, and the number before it ends the name of the
+/// thread. perf aligns periods to ten digits.
+fn is_thread_after((at, before): (usize, &str), (last_at, last): (usize, &str)) -> bool {
+    const THREAD_DIGITS: usize = 7;
+    is_number(before) && last_at + last.len() == at + before.len() + 1 + THREAD_DIGITS
 }
 
 /// Whether the words are a period or none at all.
@@ -304,7 +316,9 @@ fn parse_place(text: &str) -> Option<(String, FrameKind)> {
         return None;
     }
     let named = rest.strip_suffix(')').map(|rest| rest.strip_suffix(" (deleted)").unwrap_or(rest));
-    let (symbol, object) = named.and_then(|named| named.rsplit_once(" (")).unwrap_or((rest, ""));
+    // The JDK has functions such as `StubRoutines (1)`.
+    let named = named.and_then(|named| named.rsplit_once(" (")).filter(|(_, object)| !is_number(object));
+    let (symbol, object) = named.unwrap_or((rest, ""));
     let symbol = match symbol.rsplit_once("+0x") {
         Some((symbol, offset)) if is_address(offset) => symbol,
         _ => symbol,
@@ -425,6 +439,10 @@ mod tests {
             ("swapper     0     250000 cpu-clock: ", "swapper", "cpu-clock"),
             ("kdamond.0    77 [000]    1001001 cpu-clock: ", "kdamond.0", "cpu-clock"),
             ("kdamond.0 77 [000]", "kdamond.0", ""),
+            // perf aligns the thread to seven digits, and the period to ten.
+            ("worker 2   23649 cpu-clock:u: ", "worker 2", "cpu-clock:u"),
+            ("worker 2 4194304 ", "worker 2", ""),
+            ("swapper     0      23649 ", "swapper", ""),
         ] {
             let head = Head::parse(line).unwrap_or_else(|| panic!("{line}"));
             assert_eq!(

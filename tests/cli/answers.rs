@@ -257,7 +257,7 @@ fn text_keeps_the_unit_of_values() {
     done(&folder, &["convert", "heap.folded", "-o", "again.pprof"]);
     for file in ["heap.folded", "again.pprof"] {
         let text = done(&folder, &["show", file]);
-        assert!(text.contains("Bytes: 262967 (262.97 kB)"), "{text}");
+        assert!(text.contains("Bytes: 262967 (256.80 kB)"), "{text}");
     }
 }
 

@@ -83,6 +83,17 @@ fn a_remapping_renames_both_forms_of_a_local_name() {
     let (found, messages) = merge(&[], &["--for", "llvm-18"]);
     assert_eq!(found, rows(&[("four", 5), ("main", 2), ("one", 7), ("three", 6), ("two", 8)]));
     assert!(!messages.contains("rule"), "{messages}");
+    // New names get the form of the target even if all inputs have it.
+    for (target, rule, expected) in
+        [("llvm-19", "a.c:local b.c:local", "b.c;local"), ("llvm-16", "a.c;local b.c;local", "b.c:local")]
+    {
+        assert_done(&folder.run(&["convert", "new.proftext", "-o", "x.profraw", "--force", "--for", target]));
+        std::fs::write(folder.path("rules.txt"), format!("{rule}\n")).unwrap();
+        let inputs = ["merge", "x.profraw", "--text", "-o", "x.proftext", "-r", "rules.txt", "--for", target];
+        assert_done(&folder.run(&inputs));
+        let found: Vec<_> = counts(&folder, "x.proftext").into_iter().filter(|(name, _)| name.ends_with("l")).collect();
+        assert_eq!(found, rows(&[(expected, 6)]), "{target}");
+    }
     // As in llvm-profdata.
     std::fs::write(folder.path("rules.txt"), "a.c;local b.c;local\n").unwrap();
     let (found, _) = merge(&["llvm-profdata"], &[]);

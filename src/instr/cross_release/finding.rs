@@ -2,6 +2,7 @@
 
 use crate::hint::Hint;
 use crate::model::{FunctionId, Profile, Release};
+use crate::names::separator;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -320,6 +321,17 @@ impl Origins {
         self.may_be_early_ir = true;
         self.may_be_later_ir = true;
         self.may_be_fourth = true;
+    }
+
+    /// Adds names that functions got by a remapping, in the form of any release.
+    pub(crate) fn add_new_names<'n>(&mut self, names: impl Iterator<Item = &'n [u8]>) {
+        for name in names {
+            match separator(name) {
+                Some(b':') => self.may_be_before_18 = true,
+                Some(_) => self.may_be_from_18 = true,
+                None => {}
+            }
+        }
     }
 
     /// Adds a profile that does not identify its producer: text, iprof.

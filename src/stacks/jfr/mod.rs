@@ -37,6 +37,7 @@ use metadata::Types;
 use resolve::{MissingData, Resolver, TimedCalls};
 use std::io::Read;
 use std::ops::Range;
+use xxhash_rust::xxh3::xxh3_64;
 
 /// Adds the samples of a recording, and the events asked for, to `table`, chunk by chunk.
 ///
@@ -191,6 +192,7 @@ impl<'a> Reading<'a> {
             }
         };
         self.format = format!("Flight Recorder {}.{}", chunk.version.0, chunk.version.1);
+        self.table.observed.add_chunk(xxh3_64(chunk.data));
         self.start.get_or_insert(chunk.start_nanos);
         let time = self.time();
         let gaps = self.read_chunk(&chunk, &time)?;

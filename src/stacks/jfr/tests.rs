@@ -613,6 +613,25 @@ fn calls_are_counted_once_for_each_jvm() {
 }
 
 #[test]
+fn a_chunk_that_several_recordings_have_gets_a_warning() {
+    let (first, second) = (chunk(true, "app/Main"), chunk(true, "app/Next"));
+    let add = |table: &mut StackTable, recording: &[u8]| {
+        read_recording(recording, &RecordingOptions::default(), &Limits::default(), table).unwrap();
+        table.sum_warnings().len()
+    };
+    // Two dumps of one recording: the second begins with the chunks of the first.
+    let mut table = StackTable::new();
+    assert_eq!(add(&mut table, &first), 0);
+    assert_eq!(add(&mut table, &second), 0);
+    assert_eq!(add(&mut table, &[first.clone(), chunk(true, "app/Last")].concat()), 1);
+    let [mut one, mut other] = [StackTable::new(), StackTable::new()];
+    add(&mut one, &first);
+    add(&mut other, &[first.clone(), second.clone()].concat());
+    one.observed.absorb(&other.observed);
+    assert_eq!(one.sum_warnings().len(), 1);
+}
+
+#[test]
 fn calls_before_the_requested_time_do_not_count() {
     let of_chunk = |calls: &[(u64, u64, u64)]| -> Vec<u8> {
         let events: Vec<u8> =
