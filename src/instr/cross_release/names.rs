@@ -113,7 +113,7 @@ pub(super) struct Rebuilt {
 
 enum NewFunctions {
     /// Other functions, because some records were merged.
-    Table(FunctionTable),
+    Table(Box<FunctionTable>),
     /// The same functions with other names and targets, so that counters are not copied.
     Renamed { names: Vec<(FunctionId, Vec<u8>)>, sites: Vec<(RecordId, ValueKind, ValueSites)> },
 }
@@ -126,7 +126,7 @@ impl Rebuilt {
             *function = self.targets.get(function).copied().unwrap_or(*function);
         }
         match self.functions {
-            NewFunctions::Table(functions) => profile.functions = functions,
+            NewFunctions::Table(functions) => profile.functions = *functions,
             NewFunctions::Renamed { names, sites } => {
                 names.iter().for_each(|(function, name)| profile.functions.rename(*function, name));
                 for (record, kind, sites) in sites {
@@ -167,7 +167,7 @@ pub(super) fn merge_again(profile: &Profile, changes: Changes, release: Release,
             }
         }
     }
-    Rebuilt { functions: NewFunctions::Table(merger.into_profile().functions), targets: changes.targets }
+    Rebuilt { functions: NewFunctions::Table(Box::new(merger.into_profile().functions)), targets: changes.targets }
 }
 
 impl Changes {
