@@ -58,7 +58,10 @@ impl MethodPattern {
         let class = named.rfind('.').map_or("", |end| &named[..end]);
         let ends =
             |whole: &str, marks: &[char]| whole.strip_suffix(wanted.as_str()).is_some_and(|rest| rest.ends_with(marks));
-        ends(named, &['.']) || ends(method, &['.']) || ends(class, &['.', '$'])
+        // `Inner.run` of a nested class, but no method after a dollar sign.
+        let has_class = wanted.split('(').next().is_some_and(|name| name.contains('.'));
+        let marks: &[char] = if has_class { &['.', '$'] } else { &['.'] };
+        ends(named, marks) || ends(method, marks) || ends(class, &['.', '$'])
     }
 
     /// Names of C++ have types of results and parameters.
@@ -136,6 +139,9 @@ mod tests {
             ("run()", &[1, 3]),
             ("Main.run", &[0, 1]),
             ("Inner", &[2]),
+            ("Inner.go", &[2]),
+            ("Inner.go()", &[2]),
+            ("ner.go", &[]),
             ("Other", &[3]),
             ("un", &[]),
             ("ap", &[]),

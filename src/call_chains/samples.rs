@@ -280,6 +280,9 @@ pub struct ReadStats {
     /// The sampling periods of each event type, as far as sources have them.
     #[cfg_attr(feature = "serde", serde(default))]
     pub(crate) periods: Vec<(SampleSource, SamplingPeriod)>,
+    /// Whether inputs have weights, which can make samples of different periods comparable.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub(crate) has_weights: bool,
     /// The digests of the chunks of recordings.
     #[cfg_attr(feature = "serde", serde(default))]
     pub(crate) chunks: Vec<u64>,
@@ -310,6 +313,7 @@ impl ReadStats {
         self.marks_frames |= other.marks_frames;
         self.lacks_unwinding |= other.lacks_unwinding;
         other.periods.iter().for_each(|(source, period)| self.add_period(*source, *period));
+        self.has_weights |= other.has_weights;
         self.repeats_chunks |= other.repeats_chunks;
         other.chunks.iter().for_each(|chunk| self.add_chunk(*chunk));
         self.counts_calls_twice |= other.counts_calls_twice;

@@ -87,7 +87,7 @@ impl StackTable {
 
     /// Returns true if samples of different rates were added as such.
     pub(crate) fn mixes_rates(&self) -> bool {
-        if self.observed.periods.len() < 2 {
+        if self.observed.periods.len() < 2 || self.observed.has_weights {
             return false;
         }
         let (there, as_unknown) = (self.sources(), self.as_unknown(&Selection::default()));

@@ -4,12 +4,12 @@ use crate::compression::{Compression, decompress};
 use crate::driver::check::{FileCheck, failed};
 use crate::driver::diff::DiffOptions;
 use crate::driver::{FEWEST_FILES, find_outliers};
-use crate::error::{Error, Result, WithWarnings};
+use crate::error::{Error, Result, Verdict, WithWarnings};
 use crate::families::any_profile::AnyProfile;
 use crate::families::commands::FileDiff;
 use crate::families::describe::describe as describe_foreign;
 use crate::families::partial;
-use crate::families::stacks::GO_FACT;
+use crate::families::stacks::{GO_FACT, reject_other_for_go};
 use crate::families::table::commands;
 use crate::input::{Access, Family, Format, Input, detect};
 use crate::instr::check::check_llvm;
@@ -65,6 +65,10 @@ pub fn check_file(input: impl Into<Input>, options: &iprof::ReadOptions) -> File
     if let Some(probe) = probe.filter(|_| check.format != Format::Iprof.name()) {
         check.format = probe.identity.format.name();
         check.version = check.version.or_else(|| probe.version.map(|version| version.to_string()));
+        let is_for_go = Path::new(&check.path).extension().is_some_and(|extension| extension == "pgo");
+        if is_for_go && probe.identity.format != Format::Pprof && check.verdict == Verdict::Usable.name() {
+            reject_other_for_go(&mut check);
+        }
     }
     check
 }

@@ -206,6 +206,14 @@ fn check_pprof(input: &Input, limits: Limits) -> FileCheck {
     }
 }
 
+/// Reports a profile that is not pprof, but is named for Go's compiler.
+pub(super) fn reject_other_for_go(check: &mut FileCheck) {
+    let message = "Go's compiler rejects it as default.pgo, because it is not pprof".to_string();
+    let found = finding(Level::Error, format!("{}.go-refuses", check.format), message);
+    check.findings.push(CheckFinding { hint: Some("convert it to a .pgo file".into()), ..found });
+    check.verdict = Verdict::Unusable.name();
+}
+
 /// Reports how Go's compiler treats a profile. A rejected profile is an error if it is named for the compiler,
 /// otherwise a warning.
 fn add_go_findings(
@@ -369,7 +377,8 @@ pub fn diff_stacks(
         let found = add_file(input, read, &mut table).map_err(|error| error.in_file(path))?;
         warnings.extend(found.into_iter().map(|warning| warning.in_file(path)));
         let mut selection = selection.clone();
-        if !has_event_types(&table) {
+        // Sources without event types have samples that measure time.
+        if !has_event_types(&table) && selection.sources.iter().all(|source| source.is_timed()) {
             selection.sources.clear();
         }
         let selected = table.select(&selection).0;
@@ -380,6 +389,17 @@ pub fn diff_stacks(
         Ok((without_addresses(selected), unit))
     };
     let [(one, unit), (other, other_unit)] = [table(first)?, table(second)?];
+    if let (Some(one), Some(other)) = (one.main_source(), other.main_source())
+        && one != other
+        && ![one, other].contains(&SampleSource::Unknown)
+    {
+        let message = format!(
+            "its {} samples are compared with the {} samples of the first, which measure something else",
+            other.word(),
+            one.word()
+        );
+        warnings.push(Warning::new(message).in_file(&second.path));
+    }
     if unit != other_unit {
         let detail = format!("it counts {}, the first counts {}", other_unit.word(), unit.word());
         return Err(Error::usage(detail).in_file(&second.path).with_hint(choose_unit([unit, other_unit])));

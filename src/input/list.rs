@@ -117,7 +117,12 @@ impl InputList {
         })?;
         if metadata.is_dir() {
             let mut entered = vec![identity(path, &metadata)];
-            return self.push_folder(path, weight, &mut entered);
+            let before = self.inputs.len();
+            self.push_folder(path, weight, &mut entered)?;
+            if !self.compat.is_llvm() {
+                self.drop_links(before);
+            }
+            return Ok(());
         }
         if is_listed && self.skips(path, &metadata) {
             return Ok(());
@@ -174,6 +179,31 @@ impl InputList {
             }
         }
         Ok(())
+    }
+
+    /// Drops links from the inputs of a directory whose file is another of them, because it would be counted twice.
+    fn drop_links(&mut self, start: usize) {
+        let is_link = |path: &Path| fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink());
+        let links: Vec<bool> = self.inputs[start..].iter().map(|input| is_link(&input.path)).collect();
+        if !links.contains(&true) {
+            return;
+        }
+        let file = |input: &Input| Some(identity(&input.path, &fs::metadata(&input.path).ok()?));
+        let (mut links, mut seen) = (links.into_iter(), Vec::new());
+        let added = self.inputs.split_off(start);
+        let files = added.iter().zip(links.clone()).filter(|(_, is_link)| !is_link);
+        seen.extend(files.filter_map(|(input, _)| file(input)));
+        for input in added {
+            let is_link = links.next().unwrap_or_default();
+            if let Some(file) = file(&input).filter(|_| is_link) {
+                if seen.contains(&file) {
+                    self.found.remove(&input.path);
+                    continue;
+                }
+                seen.push(file);
+            }
+            self.inputs.push(input);
+        }
     }
 
     /// Adds an entry of a directory that leads to no regular file as an input that fails, if its name is that of a
@@ -417,15 +447,21 @@ mod tests {
             std::os::unix::fs::symlink("nowhere", root.join("in/dangling")).unwrap();
             // llvm-profdata reads the files below twice.
             std::os::unix::fs::symlink("sub", root.join("in/twice")).unwrap();
+            // A link to a file that the directory has, too, and two links to another one.
+            std::os::unix::fs::symlink("b", root.join("in/_latest")).unwrap();
+            fs::write(root.join("elsewhere"), "x").unwrap();
+            for name in ["in/y", "in/z"] {
+                std::os::unix::fs::symlink(root.join("elsewhere"), root.join(name)).unwrap();
+            }
         }
         let mut list = InputList::new(Compat::Profbridge);
         list.push_weighted(&root.join("in"), NonZeroU64::new(5).unwrap()).unwrap();
-        let expected = [(5, "in/a"), (5, "in/b"), (5, "in/sub/c")].map(|(w, n)| (w, n.to_string()));
-        assert_eq!(names(&list, root), expected);
+        let expected = ["in/a", "in/b", "in/sub/c", "in/y"].map(|name| (5, name.to_string()));
+        assert_eq!(names(&list, root), expected[..if cfg!(unix) { 4 } else { 3 }]);
         if cfg!(unix) {
             let mut list = InputList::new(Compat::Llvm22);
             list.push(root.join("in")).unwrap();
-            assert_eq!(list.inputs().len(), 4);
+            assert_eq!(list.inputs().len(), 7);
         }
     }
 

@@ -22,6 +22,11 @@ fn a_release_is_gated_on_its_stacks() {
     for other in ["release.jfr", "release.iprof", "release.collapsed", "release.pprof"] {
         folder.ok(&format!("diff release.jfr {other} --events execution --fail-below 100%"));
     }
+    // Other events do not become samples, and samples of different types are named.
+    for (first, second) in [("slow.collapsed", "slow.collapsed"), ("release.jfr", "release.pprof")] {
+        let error = folder.fails(1, &format!("diff {first} {second} --events allocation"));
+        assert!(error.contains("no samples"), "{error}");
+    }
     folder.ok("diff release.jfr nightly.jfr --events execution --fail-below 20% --section methods");
     let output = folder.run("diff release.jfr slow.collapsed --fail-below 50% --section methods");
     assert_eq!(output.status.code(), Some(3));
@@ -142,7 +147,9 @@ fn events_are_selected_by_name_and_name_their_unit() {
             .fails(2, "show b.collapsed --time 1s..2s")
             .contains("only recordings of Flight Recorder can be filtered by time")
     );
-    assert!(folder.fails(2, "diff a.jfr b.collapsed --events tlab").contains("it counts hits, the first counts bytes"));
+    assert!(
+        folder.fails(1, "diff a.jfr b.collapsed --events tlab").contains("b.collapsed: no samples are left to compare")
+    );
 }
 
 /// Their weights are bytes or times, which are no number of samples.

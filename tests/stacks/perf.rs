@@ -81,12 +81,14 @@ fn recordings_at_different_rates_are_merged_with_a_warning() {
     assert!(warns("merge slow.data fast.data -o both.collapsed"));
     assert!(warns("flamegraph slow.data fast.data -o both.svg"));
     assert!(!warns("merge slow.data slow.data -o twice.pb.gz"));
+    assert!(!warns("merge --weighted-input=10,slow.data fast.data -o weighted.pb.gz"));
     // A pprof of a recording has its period.
     assert!(!warns("convert slow.data -o slow.pb.gz"));
     assert!(warns("merge slow.pb.gz fast.data -o both.pb.gz"));
     assert!(!warns("merge slow.pb.gz slow.data -o twice.pb.gz"));
     assert!(!warns("convert fast.data -o fast.pb.gz"));
     assert!(warns("merge slow.pb.gz fast.pb.gz -o both.pb.gz"));
+    assert!(!warns("merge --weighted-input=10,slow.pb.gz fast.pb.gz -o weighted.pb.gz --force"));
 }
 
 #[test]

@@ -180,7 +180,11 @@ impl fmt::Display for Finding {
         let words = if self.functions == 1 { one } else { several };
         write!(f, "{} {words} ({:.2} % of all counts): ", self.functions, 100.0 * self.share())?;
         for (at, name) in self.first_names.iter().enumerate() {
-            write!(f, "{}{}", if at == 0 { "" } else { ", " }, name.escape_ascii())?;
+            f.write_str(if at == 0 { "" } else { ", " })?;
+            match std::str::from_utf8(name) {
+                Ok(name) if !name.contains(char::is_control) => f.write_str(name)?,
+                _ => write!(f, "{}", name.escape_ascii())?,
+            }
         }
         if self.functions > self.first_names.len() as u64 { f.write_str(", …") } else { Ok(()) }
     }

@@ -76,6 +76,8 @@ pub struct Merger {
     samples: HashTable<u32>,
     state: RandomState,
     inputs: u64,
+    /// Whether inputs have weights, which can make samples of different periods comparable.
+    has_weights: bool,
     report: MergeReport,
 }
 
@@ -113,6 +115,7 @@ impl Merger {
         };
         let columns = self.columns(other, &mut places)?;
         let weight = i64::try_from(weight.max(1)).unwrap_or(i64::MAX);
+        self.has_weights |= weight > 1;
         self.add_head(other, weight, &mut places);
         self.inputs += 1;
         let (mut locations, mut labels) = (Vec::new(), Vec::new());
@@ -154,7 +157,7 @@ impl Merger {
         self.profile.strings = self.strings.strings;
         // Time and memory are comparable whatever the rate.
         let is_measured = |of: &ValueType| matches!(self.profile.unit(*of).0, Unit::Bytes | Unit::Nanoseconds);
-        self.report.periods_differ &= !self.profile.sample_types.iter().all(is_measured);
+        self.report.periods_differ &= !self.has_weights && !self.profile.sample_types.iter().all(is_measured);
         self.report.dropped_types.sort();
         self.report.dropped_types.dedup();
         (self.profile, self.report)
