@@ -292,7 +292,7 @@ pub struct ReadStats {
     /// The JVMs that counted calls from their start: start and process.
     #[cfg_attr(feature = "serde", serde(default))]
     pub(crate) timed_jvms: Vec<(u64, u64)>,
-    /// Whether several sources have such counts of one JVM.
+    /// Whether several sources have counts of one JVM.
     #[cfg_attr(feature = "serde", serde(default))]
     pub(crate) counts_calls_twice: bool,
 }

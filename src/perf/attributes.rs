@@ -145,7 +145,7 @@ impl Attribute {
         if self.flag(FLAG_FREQUENCY) { 1 } else { self.period.max(1) }
     }
 
-    /// The time between two samples in nanoseconds, or else the occurrences of the event, and whether it is a time. It is
+    /// The time between two samples in nanoseconds, or the occurrences of the event, and whether it is a time. It is
     /// a time if there is a frequency, or the event is a clock.
     pub(crate) fn sampling_period(&self) -> Option<(u64, bool)> {
         let is_clock = self.kind == 1 && self.config < 2;

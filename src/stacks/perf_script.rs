@@ -240,10 +240,11 @@ fn thread_before(words: &[(usize, &str)]) -> Option<usize> {
 }
 
 /// Returns true if a number is the thread, because perf aligned it as such, and the number before it ends the name of the
-/// thread. perf aligns periods to ten digits.
+/// thread. perf aligns threads to seven digits (earlier to five), and periods to ten.
 fn is_thread_after((at, before): (usize, &str), (last_at, last): (usize, &str)) -> bool {
-    const THREAD_DIGITS: usize = 7;
-    is_number(before) && last_at + last.len() == at + before.len() + 1 + THREAD_DIGITS
+    const THREAD_DIGITS: [usize; 2] = [5, 7];
+    let width = (last_at + last.len()).saturating_sub(at + before.len() + 1);
+    is_number(before) && THREAD_DIGITS.contains(&width)
 }
 
 /// Whether the words are a period or none at all.
@@ -439,9 +440,9 @@ mod tests {
             ("swapper     0     250000 cpu-clock: ", "swapper", "cpu-clock"),
             ("kdamond.0    77 [000]    1001001 cpu-clock: ", "kdamond.0", "cpu-clock"),
             ("kdamond.0 77 [000]", "kdamond.0", ""),
-            // perf aligns the thread to seven digits, and the period to ten.
             ("worker 2   23649 cpu-clock:u: ", "worker 2", "cpu-clock:u"),
             ("worker 2 4194304 ", "worker 2", ""),
+            ("worker 2 23649 cpu-clock: ", "worker 2", "cpu-clock"),
             ("swapper     0      23649 ", "swapper", ""),
         ] {
             let head = Head::parse(line).unwrap_or_else(|| panic!("{line}"));

@@ -149,7 +149,9 @@ fn a_recording_is_cut_by_time() {
             (options.events, options.weight) = (EVENTS.to_vec(), Weight::Count);
             (options.from, options.to) = (from, to);
             let table = read_as(name, &options);
-            (table.total_hits(), table.observed.samples_out_of_time, table.observed.samples_without_stack)
+            let observed = &table.observed;
+            let counts = (table.total_hits(), observed.samples_out_of_time, observed.samples_without_stack);
+            (counts.0, counts.1, counts.2, observed.duration_nanos)
         };
         let whole = between(None, None);
         assert_eq!(whole.1, 0);
@@ -159,6 +161,8 @@ fn a_recording_is_cut_by_time() {
             let at = Some(TimeBound::After(millis * 1_000_000));
             let (before, after) = (between(None, at), between(at, None));
             assert_eq!(before.0 + after.0, whole.0, "{name} {millis}");
+            assert_eq!(before.3 + after.3, whole.3, "{name} {millis}");
+            assert!(before.3 <= millis * 1_000_000, "{name} {millis}");
             assert_eq!(u128::from(before.1 + after.1), all, "{name} {millis}: each is in one part");
             parts.push(before.0);
         }

@@ -233,7 +233,9 @@ impl<'a> Reading<'a> {
             observed.skip_events(*source, *events);
         }
         observed.samples_out_of_time = observed.samples_out_of_time.saturating_add(counts.out_of_time);
-        observed.duration_nanos = observed.duration_nanos.saturating_add(chunk.duration_nanos);
+        let end = chunk.start_nanos.saturating_add(chunk.duration_nanos).min(time.end);
+        let duration = end.saturating_sub(chunk.start_nanos.max(time.start));
+        observed.duration_nanos = observed.duration_nanos.saturating_add(duration);
         observed.cpu_time_samples_lost = observed.cpu_time_samples_lost.saturating_add(counts.lost);
         if counts.samples.is_empty() {
             return Ok(MissingData::default());

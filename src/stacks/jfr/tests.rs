@@ -499,7 +499,7 @@ fn samples_are_read_in_both_encodings_by_the_field_order_of_the_file() {
 
 /// async-profiler gives native functions the name of their library as class, and a descriptor that no method has.
 #[test]
-fn native_functions_of_async_profiler_are_no_methods() {
+fn native_functions_of_async_profiler_are_symbols() {
     let replace = |bytes: &mut [u8], old: &[u8], new: &[u8]| {
         let at = bytes.windows(old.len()).position(|part| part == old).unwrap();
         bytes[at..at + old.len()].copy_from_slice(new);
