@@ -219,8 +219,8 @@ pub(crate) enum SamplingPeriod {
 }
 
 /// The warning about recordings of which one contains the other.
-pub(super) const CHUNKS_TWICE: &str = "several inputs have the same chunk of a recording, whose samples are counted more than once; of several files \
-     of one recording, take the last one";
+pub(super) const CHUNKS_TWICE: &str = "several inputs have the same chunk of a recording, whose samples are counted more than once; of several files of one \
+     recording, take the last one";
 
 /// The warning about calls that several sources count from the start of one JVM.
 pub(super) const CALLS_TWICE: &str = "several recordings of one JVM have method-timing, which counts calls from the start of the JVM, so these calls are \
