@@ -24,6 +24,7 @@ use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
 
 /// A result of any family.
+#[allow(clippy::large_enum_variant, reason = "there is one for a merge")]
 pub(crate) enum Merged {
     Instr(instr::Merged),
     Sample(sample::Merged),
