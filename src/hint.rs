@@ -55,8 +55,8 @@ pub enum Hint {
     ProfileComesFirst,
     /// Records of one function have two hashes. For optimization, the hashes of the target merge them.
     UniteHashes,
-    /// The hashes are those of a release before the requested format version.
-    ChooseNoVersion,
+    /// The hashes are those of an earlier release than the reader of the output.
+    FollowReader,
     /// An input does not identify its program, but all inputs must be from one program.
     LinkWithBuildId,
     /// A profile that a partial merge holds occurs in another input, too: it may be counted twice.
@@ -177,7 +177,10 @@ impl fmt::Display for Hint {
             Self::UniteHashes => {
                 "for optimization, use the hashes of the target to merge them; for coverage, keep them unchanged"
             }
-            Self::ChooseNoVersion => "the compiler ignores these records; write an indexed profile in the default version, or use the hashes of the reader",
+            Self::FollowReader => {
+                "the compiler ignores these records; write the default version of an indexed profile, or use the hashes of \
+                 the reader"
+            }
             Self::LinkWithBuildId => "pass raw profiles, or indexed profiles of LLVM 16 or later, of a program linked with a build id",
             Self::AllowDuplicates => "remove one of them, or allow duplicates to count it twice",
             Self::NameTheProgram => "give the program that was sampled",

@@ -42,6 +42,20 @@ pub(crate) fn split_local(name: &[u8]) -> (&[u8], &[u8]) {
     }
 }
 
+/// Cuts the hash of Rust's legacy mangling, `17h`, 16 hexadecimal digits and `E`, and what follows it, suffixes that begin
+/// with a dot. `None` for a name without the hash.
+pub(crate) fn without_rust_hash(symbol: &[u8]) -> Option<&[u8]> {
+    let mut stem = symbol;
+    loop {
+        if let Some((path, [b'1', b'7', b'h', digits @ .., b'E'])) = stem.split_last_chunk::<20>()
+            && digits.iter().all(u8::is_ascii_hexdigit)
+        {
+            return Some(path);
+        }
+        stem = &stem[..memchr::memrchr(b'.', stem)?];
+    }
+}
+
 /// Demangles the name of a Rust or C++ function; `None` for other symbols, and without the feature `demangle`.
 ///
 /// ```
@@ -204,6 +218,18 @@ fn contains(name: &[u8], part: &[u8]) -> bool {
 #[cfg(all(test, feature = "regex", feature = "demangle"))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_hash_of_rust_is_cut_with_what_follows() {
+        let without = |name: &str| without_rust_hash(name.as_bytes()).map(|path| path.escape_ascii().to_string());
+        let path = "_ZN29_$LT$t..A$u20$as$u20$t..S$GT$2go";
+        for suffix in ["", ".llvm.123", ".part.0.llvm.7"] {
+            assert_eq!(without(&format!("{path}17h0123456789abcdefE{suffix}")).as_deref(), Some(path));
+        }
+        for other in [&format!("{path}E"), &format!("{path}17h0123456789abcdegE"), "main", "", ".", "17hE"] {
+            assert_eq!(without(other), None, "{other}");
+        }
+    }
 
     #[test]
     fn patterns_select_stored_and_demangled_names() {

@@ -228,7 +228,7 @@ pub(super) const CALLS_TWICE: &str = "several recordings of one JVM have method-
 
 /// The warning about samples whose periods differ.
 pub(crate) const PERIODS_DIFFER: &str =
-    "the profiles have different sampling rates, so their sample counts are not comparable; set input weights";
+    "the inputs have different sampling rates, so their sample counts are not comparable; set input weights";
 
 /// Properties of the source and counts of dropped data, collected during the read, and hints about the bias of its
 /// sampler.

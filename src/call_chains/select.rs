@@ -71,7 +71,7 @@ impl StackTable {
     }
 
     /// Returns warnings about samples that do not add up.
-    pub(crate) fn sum_warnings(&self) -> Vec<&'static str> {
+    pub(crate) fn warnings_about_counts(&self) -> Vec<&'static str> {
         let mut warnings = Vec::new();
         if self.mixes_rates() {
             warnings.push(PERIODS_DIFFER);

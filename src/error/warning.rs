@@ -51,6 +51,11 @@ impl Warning {
         Self { is_loss: true, ..Self::new(message) }
     }
 
+    /// Creates a warning about concatenated profiles of a format whose readers ignore all but the first.
+    pub(crate) fn of_next_profile(offset: u64) -> Self {
+        Self::of_loss(format!("another profile follows at {offset:#x} and is ignored; pass it as a file of its own"))
+    }
+
     /// Adds the file.
     #[must_use]
     pub fn in_file(mut self, path: impl AsRef<Path>) -> Self {

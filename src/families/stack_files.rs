@@ -87,7 +87,7 @@ pub fn read_stacks(inputs: &[Input], options: &StackOptions) -> Result<(StackTab
         }
     }
     check_units(&table)?;
-    warnings.extend(table.sum_warnings().into_iter().map(Warning::new));
+    warnings.extend(table.warnings_about_counts().into_iter().map(Warning::new));
     Ok((table, warnings))
 }
 

@@ -4,6 +4,7 @@
 use super::program::ProgramFunction;
 use super::report::Class;
 use crate::model::{RecordId, RecordView};
+use crate::names::without_rust_hash;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -61,19 +62,11 @@ pub(super) fn canonical(function: &[u8]) -> Vec<u8> {
 /// mangling, which changes with the version of the crate.
 fn comparable(function: &[u8]) -> Vec<u8> {
     let mut name = canonical(function);
-    let hash = name.len().checked_sub(RUST_HASH.len() + 17).filter(|at| name[*at..].starts_with(RUST_HASH));
-    let is_hash = |at: &usize| {
-        let (digits, end) = name[at + RUST_HASH.len()..].split_at(16);
-        digits.iter().all(u8::is_ascii_hexdigit) && end == b"E"
-    };
-    if let Some(at) = hash.filter(is_hash) {
-        name.truncate(at);
+    if let Some(path) = without_rust_hash(&name).map(<[u8]>::len) {
+        name.truncate(path);
     }
     name
 }
-
-/// The length and the first letter of the hash of 16 digits at the end of a name of Rust.
-const RUST_HASH: &[u8] = b"17h";
 
 /// Returns the similarity of two names, from 0 to 1: the share of pairs of adjacent characters that both have (the
 /// coefficient of Sørensen and Dice).

@@ -7,7 +7,7 @@ use super::lookup::{Entry, Table, Walk};
 use super::memprof;
 use crate::bytes::{Cursor, Endian, names};
 use crate::compat::{Compat, LLVM_22_INDEXED_VERSION};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::limits::Limits;
 use crate::memory::{self, HOLD_INPUT};
 use crate::model::summary::SummaryRow;
@@ -476,6 +476,12 @@ impl IndexedProfile<'_> {
             end = end.max(offset.saturating_add(section.len() as u64));
         }
         Ok(end.min(self.file.len()))
+    }
+
+    /// Returns a warning if another profile follows, as in concatenated files. LLVM ignores it without a message.
+    pub(super) fn warn_of_next_profile(&self) -> Option<Warning> {
+        let end = self.extent().ok().filter(|_| !self.options.compat.is_llvm())?;
+        self.file.from(end).filter(|rest| rest.starts_with(&MAGIC)).map(|_| Warning::of_next_profile(end))
     }
 }
 

@@ -8,7 +8,7 @@ use super::lookup::{Entries, Item, Table};
 use super::profile::{IndexedProfile, ReadOptions};
 use crate::bytes::window::{StableSource, Window};
 use crate::bytes::{Cursor, Endian};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::model::{
     BinaryId, FunctionRecord, MemProfSection, ProfileKind, ProfileReader, RecordRef, SymbolTable, TemporalProfile,
     name_ref,
@@ -25,6 +25,7 @@ pub struct IndexedReader<'data> {
     record: FunctionRecord,
     symbols: Option<SymbolTable>,
     failed: bool,
+    warnings: Vec<Warning>,
 }
 
 impl<'data> IndexedReader<'data> {
@@ -46,7 +47,8 @@ impl<'data> IndexedReader<'data> {
     /// Reads an opened file through a window of its payload.
     pub(super) fn through(payload: Window<'data>, profile: IndexedProfile<'data>) -> Self {
         let entries = Entries::new(payload, &profile.table, profile.version());
-        Self { profile, entries, record: FunctionRecord::default(), symbols: None, failed: false }
+        let warnings = profile.warn_of_next_profile().into_iter().collect();
+        Self { profile, entries, record: FunctionRecord::default(), symbols: None, failed: false, warnings }
     }
 
     /// The view that is being read.
@@ -156,6 +158,10 @@ impl ProfileReader for IndexedReader<'_> {
 
     fn memprof(&self) -> Result<Option<MemProfSection>> {
         self.profile.memprof()
+    }
+
+    fn take_warnings(&mut self) -> Vec<Warning> {
+        std::mem::take(&mut self.warnings)
     }
 }
 

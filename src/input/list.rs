@@ -49,6 +49,15 @@ impl fmt::Display for Input {
     }
 }
 
+/// What was found in a directory tree.
+struct Walk {
+    /// The parent directories, and in profbridge mode all directories that were entered: a link to one of them would
+    /// count its files twice.
+    entered: Vec<Identity>,
+    /// The places of the inputs that are links.
+    links: BTreeSet<usize>,
+}
+
 /// Collects the inputs of a run in order.
 #[derive(Debug, Default)]
 pub struct InputList {
@@ -116,11 +125,11 @@ impl InputList {
             }
         })?;
         if metadata.is_dir() {
-            let mut entered = vec![identity(path, &metadata)];
+            let mut walk = Walk { entered: vec![identity(path, &metadata)], links: BTreeSet::new() };
             let before = self.inputs.len();
-            self.push_folder(path, weight, &mut entered)?;
-            if !self.compat.is_llvm() {
-                self.drop_links(before);
+            self.push_folder(path, weight, &mut walk)?;
+            if !self.compat.is_llvm() && !walk.links.is_empty() {
+                self.drop_links(before, &walk.links);
             }
             return Ok(());
         }
@@ -136,16 +145,19 @@ impl InputList {
         Ok(())
     }
 
-    /// Adds the regular files below `folder`. `entered` contains its parent directories, and in profbridge mode all
-    /// directories that were entered: a link to one of them would count its files twice.
-    fn push_folder(&mut self, folder: &Path, weight: NonZeroU64, entered: &mut Vec<Identity>) -> Result<()> {
+    /// Adds the regular files below `folder`.
+    fn push_folder(&mut self, folder: &Path, weight: NonZeroU64, walk: &mut Walk) -> Result<()> {
         let refused = |source| Error::io("cannot list", source).in_file(folder);
+        let entry = |entry: io::Result<fs::DirEntry>| {
+            let entry = entry?;
+            Ok((entry.path(), entry.file_type().is_ok_and(|kind| kind.is_symlink())))
+        };
         let entries = fs::read_dir(folder).map_err(refused)?;
-        let mut paths = entries.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>().map_err(refused)?;
+        let mut entries = entries.map(entry).collect::<io::Result<Vec<_>>>().map_err(refused)?;
         if !self.compat.is_llvm() {
-            paths.sort_unstable();
+            entries.sort_unstable();
         }
-        for path in paths {
+        for (path, is_link) in entries {
             let metadata = match fs::metadata(&path) {
                 Ok(metadata) => metadata,
                 Err(source) => {
@@ -163,15 +175,18 @@ impl InputList {
                 if !self.named.contains(&path) {
                     self.found.insert(path.clone());
                 }
+                if is_link {
+                    walk.links.insert(self.inputs.len());
+                }
                 self.inputs.push(Input::with_weight(path, weight));
             } else if metadata.is_dir() {
                 let identity = identity(&path, &metadata);
                 // A link to a parent directory would never end.
-                if !entered.contains(&identity) {
-                    entered.push(identity);
-                    self.push_folder(&path, weight, entered)?;
+                if !walk.entered.contains(&identity) {
+                    walk.entered.push(identity);
+                    self.push_folder(&path, weight, walk)?;
                     if self.compat.is_llvm() {
-                        entered.pop();
+                        walk.entered.pop();
                     }
                 }
             } else {
@@ -182,27 +197,20 @@ impl InputList {
     }
 
     /// Drops links from the inputs of a directory whose file is another of them, because it would be counted twice.
-    fn drop_links(&mut self, start: usize) {
-        let is_link = |path: &Path| fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink());
-        let links: Vec<bool> = self.inputs[start..].iter().map(|input| is_link(&input.path)).collect();
-        if !links.contains(&true) {
-            return;
-        }
+    /// `start` is the first input of the directory.
+    fn drop_links(&mut self, start: usize, links: &BTreeSet<usize>) {
         let file = |input: &Input| Some(identity(&input.path, &fs::metadata(&input.path).ok()?));
-        let (mut links, mut seen) = (links.into_iter(), Vec::new());
-        let added = self.inputs.split_off(start);
-        let files = added.iter().zip(links.clone()).filter(|(_, is_link)| !is_link);
-        seen.extend(files.filter_map(|(input, _)| file(input)));
-        for input in added {
-            let is_link = links.next().unwrap_or_default();
-            if let Some(file) = file(&input).filter(|_| is_link) {
-                if seen.contains(&file) {
-                    self.found.remove(&input.path);
-                    continue;
-                }
-                seen.push(file);
+        let inputs: Vec<(bool, Input)> =
+            (start..).map(|at| links.contains(&at)).zip(self.inputs.drain(start..)).collect();
+        let files = inputs.iter().filter(|(is_link, _)| !is_link);
+        let mut seen: BTreeSet<Identity> = files.filter_map(|(_, input)| file(input)).collect();
+        for (is_link, input) in inputs {
+            let is_new = !is_link || file(&input).is_none_or(|file| seen.insert(file));
+            if is_new {
+                self.inputs.push(input);
+            } else {
+                self.found.remove(&input.path);
             }
-            self.inputs.push(input);
         }
     }
 

@@ -1,8 +1,10 @@
 //! The events of a recording: what was sampled, and which fields its samples have.
 
 use crate::bytes::{Cursor, Endian};
+use crate::call_chains::SamplingPeriod;
 use crate::error::{Error, Result, Warning};
 use foldhash::HashMap;
+use std::collections::BTreeSet;
 
 /// Bits of `sample_type`.
 pub(super) mod field {
@@ -145,13 +147,13 @@ impl Attribute {
         if self.flag(FLAG_FREQUENCY) { 1 } else { self.period.max(1) }
     }
 
-    /// The time between two samples in nanoseconds, or the occurrences of the event, and whether it is a time. It is
-    /// a time if there is a frequency, or the event is a clock.
-    pub(crate) fn sampling_period(&self) -> Option<(u64, bool)> {
+    /// The distance between two samples: a time if there is a frequency, or the event is a clock.
+    fn sampling_period(&self) -> Option<SamplingPeriod> {
         let is_clock = self.kind == 1 && self.config < 2;
-        match self.flag(FLAG_FREQUENCY) {
-            true => Some((1_000_000_000u64.checked_div(self.period)?, true)),
-            false => Some((self.period, is_clock)),
+        match (self.flag(FLAG_FREQUENCY), is_clock) {
+            (true, _) => 1_000_000_000u64.checked_div(self.period).map(SamplingPeriod::Nanoseconds),
+            (false, true) => Some(SamplingPeriod::Nanoseconds(self.period)),
+            (false, false) => Some(SamplingPeriod::Events(self.period)),
         }
     }
 
@@ -223,6 +225,13 @@ impl Attributes {
     /// Returns the places of the events with a name, with or without their modifiers.
     pub(crate) fn find_named(&self, wanted: &str) -> Vec<usize> {
         (0..self.list.len()).filter(|at| is_event_named(&self.list[*at].display_name(), wanted)).collect()
+    }
+
+    /// Returns the sampling period, if it is the same for all these events.
+    pub(crate) fn common_period(&self, events: &BTreeSet<usize>) -> Option<SamplingPeriod> {
+        let mut periods = events.iter().map(|at| self.list.get(*at)?.sampling_period());
+        let first = periods.next()?;
+        first.filter(|_| periods.all(|other| other == first))
     }
 
     /// Adds an event and its ids.

@@ -5,13 +5,13 @@ use super::counters::{Counters, RunFindings};
 use super::finish::{FinishOptions, finish};
 use super::functions::{Function, Functions};
 use super::line_profile::ProfileOptions;
-use super::names::is_dotted_rust_name;
 use super::plain::PlainFindings;
 use super::probe_profile::ProbeFindings;
 use super::program::{LoadFindings, Program, ProgramFiles};
 use super::program_samples::{Occurrences, PLAIN, ProgramSamples, SampleFindings};
 use super::script::{ReadFindings, ScriptOptions, programs_with_samples};
 use super::{RawBase, make_profile, raw_text, read_raw, read_recording, read_text, recordings};
+use crate::call_chains::PERIODS_DIFFER;
 use crate::digits::number_of;
 use crate::driver::InputReport;
 use crate::driver::report::no_weight;
@@ -19,6 +19,7 @@ use crate::error::{Error, Result, Warning};
 use crate::input::{Access, Format, Input, OtherFormat};
 use crate::limits::Limits;
 use crate::model::Loss;
+use crate::names::without_rust_hash;
 use crate::objects::NEEDS_SPLIT_FILES;
 use crate::partial::{InputState, PartialInput};
 use crate::perf::is_recording;
@@ -27,9 +28,6 @@ use std::io::Read;
 
 /// The first bytes of a file, which tell its format.
 const START_BYTES: u64 = 4096;
-
-const PERIODS_DIFFER: &str =
-    "the recordings have different sampling rates, so their sample counts are not comparable; set input weights";
 
 /// The density below which more samples are recommended.
 pub(crate) const ENOUGH_DENSITY: f64 = 50.0;
@@ -57,8 +55,8 @@ pub struct SampleReport {
 }
 
 impl SampleReport {
-    fn of(program: LoadFindings, samples: SampleFindings) -> Self {
-        let SampleFindings { read, runs, plain } = samples;
+    fn of(program: LoadFindings, samples: &SampleFindings) -> Self {
+        let SampleFindings { read, runs, plain, .. } = *samples;
         Self { program, read, runs, plain, ..Self::default() }
     }
 
@@ -145,7 +143,10 @@ pub fn add_up(inputs: &[Input], program: &Program<'_>, options: &SumOptions, lim
         add().map_err(|error| error.in_file(&input.path))?;
         warnings.extend(messages.into_iter().map(|warning| warning.in_file(&input.path)));
     }
-    if all.periods.len() > 1 && inputs.iter().all(|input| input.weight.get() == 1) {
+    if inputs.iter().any(|input| input.weight.get() != 1) {
+        all.findings.periods.clear();
+    }
+    if all.findings.periods.len() > 1 {
         warnings.push(Warning::new(PERIODS_DIFFER));
     }
     Ok(Sum { samples: all, warnings, other_programs })
@@ -165,7 +166,7 @@ pub fn make(
     limits: &Limits,
 ) -> Result<ConvertedSamples> {
     require_functions(program)?;
-    let (ProgramSamples { counters, .. }, findings) = (samples, samples.findings);
+    let (ProgramSamples { counters, .. }, findings) = (samples, &samples.findings);
     if counters.is_empty() && findings.plain.without_function != 0 {
         let samples = number_of(findings.plain.without_function, "sample");
         return Err(Error::nothing_found(format!("{samples} in the program are in functions without debug info"))
@@ -279,7 +280,7 @@ pub fn convert(
     require_functions(&program).map_err(of_program)?;
     let sum = SumOptions { contexts: contexts.is_some(), ..sum.clone() };
     let Sum { samples, mut warnings, other_programs } = add_up(inputs, &program, &sum, limits)?;
-    let (inputs_of_program, findings) = (samples.reports(), samples.findings);
+    let (inputs_of_program, findings) = (samples.reports(), &samples.findings);
     let nothing = |error: Error, warnings: Vec<Warning>, other_programs: Vec<usize>| {
         let error = error.in_file(&files.program);
         if !sum.skip_other_programs {
@@ -379,7 +380,7 @@ fn read_input(
         false => read_text(input, program, &reading, limits)?,
     };
     warnings.extend(recorded.warnings);
-    found.periods.extend(recorded.period);
+    found.findings.periods.extend(recorded.period);
     found.findings.plain = recorded.plain.unwrap_or_default();
     let samples = recorded.samples;
     found.counters = samples.counters;
@@ -496,7 +497,9 @@ fn warn_of_names(functions: &Functions, counters: &Counters, warnings: &mut Vec<
             first.name.escape_ascii()
         ));
     }
-    let dotted = functions.starting_at(starts()).filter(|function| is_dotted_rust_name(&function.name)).count();
+    // Names of Rust's legacy mangling, such as `_ZN29_$LT$a..B$u20$as$u20$a..C$GT$1f17h…E`.
+    let has_dots = |name: &[u8]| without_rust_hash(name).is_some_and(|path| path.contains(&b'.'));
+    let dotted = functions.starting_at(starts()).filter(|function| has_dots(&function.name)).count();
     if dotted != 0 {
         warnings.push(format!(
             "LLVM ignores the samples of {} whose names have dots, unless it inlines them: build with \

@@ -60,6 +60,7 @@ pub use script::{LineNotice, Notify, ReadFindings, ScriptOptions};
 use self::call_chain::CallChain;
 use self::counters::Gatherer;
 use self::plain_script::PlainText;
+use crate::call_chains::SamplingPeriod;
 use crate::digits::number_of;
 use crate::error::{Error, Result, Warning};
 use crate::input::Input;
@@ -271,7 +272,7 @@ pub struct RecordedSamples {
     /// Counts of the samples without branch records; `None` if the options do not allow them.
     pub plain: Option<PlainFindings>,
     /// The sampling period, and whether it is a time in nanoseconds; `None` if it is unknown.
-    pub(crate) period: Option<(u64, bool)>,
+    pub(crate) period: Option<SamplingPeriod>,
     /// Warnings about the recording.
     pub warnings: Vec<Warning>,
 }

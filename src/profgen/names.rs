@@ -40,15 +40,6 @@ pub(super) fn is_mangled(name: &[u8]) -> bool {
     [&b"_Z"[..], b"_R", b"?"].iter().any(|prefix| name.starts_with(prefix))
 }
 
-/// Returns true for a legacy Rust name with dots before its hash, such as `_ZN29_$LT$a..B$u20$as$u20$a..C$GT$1f17h…E`.
-pub(super) fn is_dotted_rust_name(name: &[u8]) -> bool {
-    const HASH: usize = b"17h0123456789abcdefE".len();
-    let Some((path, hash)) = name.len().checked_sub(HASH).map(|at| name.split_at(at)) else { return false };
-    let is_hash =
-        hash.starts_with(b"17h") && hash.ends_with(b"E") && hash[3..HASH - 1].iter().all(u8::is_ascii_hexdigit);
-    path.starts_with(b"_ZN") && is_hash && path.contains(&b'.')
-}
-
 /// Functions without a body of their own in the source. All translation units have one of the same name.
 const AMBIGUOUS: [&[u8]; 2] = [b"__cxx_global_var_init", b"__tls_init"];
 
@@ -73,17 +64,6 @@ mod tests {
             ("plain", "plain"),
         ] {
             assert_eq!(canonical(name.as_bytes()), expected.as_bytes(), "{name}");
-        }
-    }
-
-    #[test]
-    fn legacy_rust_names_with_dots_are_found() {
-        let name = |path: &str| format!("_ZN{path}17h0123456789abcdefE");
-        assert!(is_dotted_rust_name(name("29_$LT$t..A$u20$as$u20$t..S$GT$2go").as_bytes()));
-        for other in
-            [&name("1t5plain"), "_ZN29_$LT$t..A$u20$as$u20$t..S$GT$2goE", "f.llvm.17h0123456789abcdefE", "main"]
-        {
-            assert!(!is_dotted_rust_name(other.as_bytes()), "{other}");
         }
     }
 

@@ -9,6 +9,7 @@ use super::counters::{Counters, Counts, RunFindings};
 use super::plain::PlainFindings;
 use super::program::Program;
 use super::script::ReadFindings;
+use crate::call_chains::SamplingPeriod;
 use crate::driver::{InputOutcome, InputReport};
 use crate::error::{Error, Result};
 use crate::family::Family;
@@ -27,8 +28,8 @@ const VERSION: u64 = 1;
 /// The kind of an input whose samples have no branch records.
 pub(super) const PLAIN: u64 = 1;
 
-/// The numbers of used and dropped samples.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// The numbers of used and dropped samples, and their rates.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct SampleFindings {
     /// Lines and samples.
     pub(super) read: ReadFindings,
@@ -36,15 +37,19 @@ pub(super) struct SampleFindings {
     pub(super) runs: RunFindings,
     /// Samples without branch records.
     pub(super) plain: PlainFindings,
+    /// The sampling periods of the recordings; none if weights compensate them.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub(super) periods: BTreeSet<SamplingPeriod>,
 }
 
 impl SampleFindings {
     /// Adds the numbers of other inputs.
     fn add(&mut self, other: &Self) {
-        let Self { read, runs, plain } = other;
+        let Self { read, runs, plain, periods } = other;
         self.read.add(read);
         self.runs.add(runs);
         self.plain.add(plain);
+        self.periods.extend(periods);
     }
 }
 
@@ -61,8 +66,6 @@ pub struct ProgramSamples {
     /// The counters of unsymbolized profiles, by the text of their calling context.
     pub(super) by_context: Vec<(Vec<u8>, Counters)>,
     pub(super) findings: SampleFindings,
-    /// The sampling periods of recordings. Partial merges do not have them.
-    pub(super) periods: BTreeSet<(u64, bool)>,
 }
 
 impl ProgramSamples {
@@ -161,7 +164,6 @@ impl ProgramSamples {
             (title, weighted)
         }));
         self.findings.add(&later.findings);
-        self.periods.extend(later.periods);
         self.inputs.extend(later.inputs);
         Ok(())
     }
@@ -322,6 +324,7 @@ mod tests {
         samples.findings.read.samples = 11;
         samples.findings.read.is_mapped = true;
         samples.findings.plain.all = 3;
+        samples.findings.periods.insert(SamplingPeriod::Events(7));
         samples.inputs.push(PartialInput::new("perf.data", 2));
         samples
     }
@@ -338,7 +341,7 @@ mod tests {
         assert_eq!((&found.name, &found.build_id, &found.inputs), (&written.name, &written.build_id, &written.inputs));
         assert_eq!(found.counters, written.counters);
         assert_eq!(found.chains.iter().collect::<Vec<_>>(), written.chains.iter().collect::<Vec<_>>());
-        assert_eq!((found.chains.too_deep, found.findings), (2, written.findings));
+        assert_eq!((found.chains.too_deep, &found.findings), (2, &written.findings));
         assert_eq!(found.to_bytes().unwrap(), bytes);
         assert!(read(b"perf.data").unwrap().is_none());
     }

@@ -9,6 +9,7 @@ use super::loading::{Loading, MappingFault};
 use super::plain::{PlainFindings, PlainGatherer};
 use super::program::Program;
 use super::script::{ReadFindings, ScriptOptions};
+use crate::call_chains::SamplingPeriod;
 use crate::error::{Error, Result, Warning};
 use crate::input::Input;
 use crate::limits::Limits;
@@ -31,7 +32,7 @@ pub(super) struct RecordingSamples {
     pub(super) plain_counters: Counters,
     pub(super) plain: PlainFindings,
     /// The sampling period, if it is the same for all events.
-    pub(super) period: Option<(u64, bool)>,
+    pub(super) period: Option<SamplingPeriod>,
     /// Warnings.
     pub(super) warnings: Vec<Warning>,
 }
@@ -84,10 +85,10 @@ pub(super) fn read(
     // Samples without branch records do not count next to others.
     let has_branches = findings.samples != 0;
     let events = used_events.iter().filter(|(of_branches, _)| *of_branches == has_branches);
-    let used: Vec<&Attribute> = events.filter_map(|(_, event)| recording.attributes.list().get(*event)).collect();
-    let mut periods = used.iter().map(|event| event.sampling_period());
-    let period = periods.next().flatten().filter(|first| periods.all(|other| other == Some(*first)));
-    let names: Vec<String> = used.iter().map(|event| event.display_name()).collect();
+    let events: BTreeSet<usize> = events.map(|(_, event)| *event).collect();
+    let period = recording.attributes.common_period(&events);
+    let used = events.iter().filter_map(|event| recording.attributes.list().get(*event));
+    let names: Vec<String> = used.map(Attribute::display_name).collect();
     warnings.extend(several_events(&names).filter(|_| chosen.is_none()));
     if findings.other_builds != 0 {
         let name = program.name();

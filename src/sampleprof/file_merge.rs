@@ -8,7 +8,7 @@ use super::partial_files::{finish_partial, has_partial, merge_partially};
 use super::profile::SampleProfile;
 use super::reader;
 use crate::driver::{self, FailureMode, InputOutcome, InputReport, InputTurn, Merge, OnProgress};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::input::Input;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -86,8 +86,12 @@ impl Merge for FileMerge<'_> {
             return Ok(());
         }
         let (compat, mut profile) = (self.options.compat, SampleProfile::default());
-        let read = open_input(input, &self.options.read, compat)
-            .and_then(|bytes| reader::read_into(&bytes, &self.options.read.of_input(input), &mut profile));
+        let read = open_input(input, &self.options.read, compat).and_then(|bytes| {
+            let options = self.options.read.of_input(input);
+            let next = reader::next_profile(&bytes, &options).filter(|_| !compat.is_llvm());
+            report.warnings.extend(next.map(|at| Warning::of_next_profile(at).in_file(&input.path)));
+            reader::read_into(&bytes, &options, &mut profile)
+        });
         let read = read.map_err(|error| error.in_file(&input.path));
         let place = turn.place();
         let state = turn.wait()?;

@@ -59,6 +59,13 @@ pub(crate) fn read_into(file: &[u8], options: &ReadOptions, profile: &mut Sample
     done.map_err(|error| error.in_format(encoding.to_string()))
 }
 
+/// Returns the offset of a profile after an extensible binary, as in concatenated files.
+pub(crate) fn next_profile(file: &[u8], options: &ReadOptions) -> Option<u64> {
+    let end = ext_binary::extent(file, options).ok().filter(|_| detect(file) == Some(Encoding::ExtBinary))?;
+    let next = file.get(usize::try_from(end).ok()?..).and_then(detect)?;
+    matches!(next, Encoding::Binary | Encoding::ExtBinary).then_some(end)
+}
+
 /// Returns true if a release reads the encoding and the version of a file.
 pub(crate) fn is_read_by(rules: Rules, encoding: Encoding, file: &[u8]) -> bool {
     match encoding {

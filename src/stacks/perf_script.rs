@@ -230,11 +230,14 @@ fn words(line: &str) -> impl Iterator<Item = (usize, &str)> {
     starts.filter(|(_, word)| !word.is_empty())
 }
 
-/// Where the last word is `tid` or `pid/tid`, a CPU in brackets after it skipped.
+/// Where the last word is `tid` or `pid/tid`. A CPU in brackets and the mode of the processor may follow it.
 fn thread_before(words: &[(usize, &str)]) -> Option<usize> {
     let is_cpu = |word: &str| word.strip_prefix('[').and_then(|word| word.strip_suffix(']')).is_some_and(is_number);
-    let last = words.len().checked_sub(1)?;
-    let at = if is_cpu(words[last].1) { last.checked_sub(1)? } else { last };
+    let is_mode = |word: &str| ["K", "U", "H", "G", "g"].contains(&word);
+    let mut at = words.len().checked_sub(1)?;
+    for follows in [&is_mode as &dyn Fn(&str) -> bool, &is_cpu] {
+        at = if follows(words[at].1) { at.checked_sub(1)? } else { at };
+    }
     // The process of a sample without one is -1.
     words[at].1.split('/').all(|id| is_number(id.strip_prefix('-').unwrap_or(id))).then_some(at)
 }
@@ -418,6 +421,8 @@ mod tests {
             ("swapper     0/0     [112]  5578.690034: cpu-clock: ", "swapper", "cpu-clock"),
             ("my worker:1 [2] 12054  3731.115615:     250000 cpu-clock: ", "my worker:1 [2]", "cpu-clock"),
             (" 12054  3731.115615: cpu-clock: ", "12054", "cpu-clock"),
+            ("my worker   12054 [003] U      3731.115615:     250000 cpu-clock: ", "my worker", "cpu-clock"),
+            ("prog   12054 K      3731.115615: cpu-clock: ", "prog", "cpu-clock"),
             (
                 "            perf 29931 [000]  5576.985941: sched:sched_switch: prev_comm=perf prev_pid=29931 prev_prio=120",
                 "perf",

@@ -36,6 +36,31 @@ fn refused(code: i32, folder: &Folder, line: &str) -> String {
     finished.stderr
 }
 
+#[test]
+fn profiles_after_the_first_of_a_file_are_not_ignored_silently() {
+    let folder = Folder::new();
+    for (name, text, output) in [
+        ("a.proftext", FAMILIES[0].1[0], "x.profdata"),
+        ("s.proftext", FAMILIES[1].1[0], "x.afdo --sample-format extbinary"),
+    ] {
+        fs::write(folder.path(name), text).unwrap();
+        let silent = done(&folder, &format!("merge {name} -o {output}"));
+        assert_eq!(silent.matches("another profile").count(), 0, "{silent}");
+        let file = output.split(' ').next().unwrap();
+        let one = fs::read(folder.path(file)).unwrap();
+        fs::write(folder.path("all"), one.repeat(2)).unwrap();
+        let message = format!("all: another profile follows at {:#x} and is ignored", one.len());
+        let warned = done(&folder, &format!("merge all --force -o {output}"));
+        assert_eq!(warned.matches(&message).count(), 1, "{warned}");
+        assert_eq!(fs::read(folder.path(file)).unwrap(), one);
+        assert!(refused(1, &folder, &format!("merge all --strict --force -o {output}")).contains(&message));
+    }
+    // Nothing follows the profile of a partial merge but its state.
+    done(&folder, "merge a.proftext --partial -o x.part");
+    let silent = done(&folder, "merge x.part x.part --allow-duplicates -o sum.profdata");
+    assert!(!silent.contains("another profile"), "{silent}");
+}
+
 /// Their counts would be missed silently.
 #[cfg(unix)]
 #[test]

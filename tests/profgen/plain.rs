@@ -505,7 +505,13 @@ fn recordings_with_different_rates_get_a_warning() {
         ("busy.data --weighted-input=1000,other.data", false),
     ] {
         let output = folder.run(&format!("profbridge merge {inputs} --binary busy --force -o busy.prof"));
-        assert_eq!(errors(&output).contains("the recordings have different sampling rates"), is_mixed, "{inputs}");
+        assert_eq!(errors(&output).contains("the inputs have different sampling rates"), is_mixed, "{inputs}");
+    }
+    // A partial merge keeps the rates, unless weights compensate them.
+    for (inputs, is_mixed) in [("busy.data", true), ("--weighted-input=1000,busy.data", false)] {
+        folder.run(&format!("profbridge merge {inputs} --binary busy --partial --force -o busy.part"));
+        let output = folder.run("profbridge merge busy.part other.data --binary busy --force -o busy.prof");
+        assert_eq!(errors(&output).contains("the inputs have different sampling rates"), is_mixed, "{inputs}");
     }
 }
 

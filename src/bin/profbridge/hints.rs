@@ -41,7 +41,7 @@ pub(crate) fn hint_text(hint: &Hint) -> Cow<'static, str> {
         }
         Hint::ProfileComesFirst => "pass the profile first, and the new build with --against",
         Hint::UniteHashes => "for optimization, use --hashes=reader to merge them; for coverage, keep them unchanged",
-        Hint::ChooseNoVersion => {
+        Hint::FollowReader => {
             "the compiler ignores these records; write an indexed profile without --format-version, or use --hashes=reader"
         }
         Hint::LinkWithBuildId => {

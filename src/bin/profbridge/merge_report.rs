@@ -185,8 +185,8 @@ fn report_faults(inputs: &MergedInputs, at: usize, prints: bool, document: &mut 
         }
         _ => {}
     }
-    for fault in inputs.faults.iter().filter(|fault| fault.input == at) {
-        let warning = fault.warning(&report.input);
+    let faults = inputs.faults.iter().filter(|fault| fault.input == at).map(|fault| fault.warning(&report.input));
+    for warning in report.warnings.iter().cloned().chain(faults) {
         if prints {
             console::warning(&warning);
         }

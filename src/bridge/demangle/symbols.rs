@@ -6,6 +6,7 @@
 //! symbols (constructors, operators, templates, `std`, qualifiers of methods, internal linkage, clones) may demangle to
 //! the same text and are rejected.
 
+use crate::names::without_rust_hash;
 use cpp_demangle::{DemangleOptions, Symbol};
 use msvc_demangler::DemangleFlags;
 
@@ -252,18 +253,11 @@ fn symbol_without_clones(symbol: &str) -> &str {
 fn rust(symbol: &str) -> Option<Demangled> {
     let demangled = rustc_demangle::try_demangle(symbol).ok()?;
     // Legacy Rust symbols look like C++ symbols except for the hash at their end.
-    if symbol.contains("_ZN") && !has_legacy_hash(symbol) {
+    if symbol.contains("_ZN") && without_rust_hash(symbol.as_bytes()).is_none() {
         return None;
     }
     let qualified = format!("{demangled:#}");
     (!qualified.is_empty()).then(|| Demangled { qualified, parameters: Vec::new(), returns: None })
-}
-
-/// Returns true if the last component, or the last before a clone's dot, is `h` and 16 digits.
-fn has_legacy_hash(symbol: &str) -> bool {
-    let Some((_, tail)) = symbol.rsplit_once("17h") else { return false };
-    let Some((hash, rest)) = tail.split_at_checked(16) else { return false };
-    hash.bytes().all(|byte| byte.is_ascii_hexdigit()) && (rest == "E" || rest.starts_with("E."))
 }
 
 fn itanium(symbol: &str) -> Option<Demangled> {

@@ -120,7 +120,7 @@ impl FindingKind {
                  LLVM 22 or later, or record new profiles with the target compiler"
                     .into(),
             ),
-            Self::HashOfEarlierRelease => Some(Hint::ChooseNoVersion),
+            Self::HashOfEarlierRelease => Some(Hint::FollowReader),
             Self::HashOfFirstAlgorithms => Some(
                 "LLVM 6 and 11 changed these hashes, and compilers ignore records with other hashes than their own; \
                  record new profiles with the target compiler"

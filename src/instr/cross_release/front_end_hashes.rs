@@ -11,6 +11,7 @@ use crate::instr::cross_release::finding::{Counted, CrossReleaseOptions, Finding
 use crate::instr::cross_release::names::{Changes, Rebuilt, rebuild};
 use crate::model::record::is_of_bridge;
 use crate::model::{FunctionView, Profile, RecordId, Release};
+use crate::names::without_rust_hash;
 use std::collections::{BTreeSet, HashMap};
 
 /// The newest indexed version for which compilers compute hash version 3.
@@ -234,24 +235,7 @@ fn is_name_of_clang(name: &[u8]) -> bool {
     let rust = begins(b"_R").is_some_and(|next| next.is_ascii_uppercase() || next.is_ascii_digit());
     let d = begins(b"_D").is_some_and(|next| next.is_ascii_digit());
     let swift = [&b"$s"[..], b"$S", b"$e", b"_$s", b"_$S", b"_T0"].iter().any(|prefix| symbol.starts_with(prefix));
-    !(rust || d || swift || ends_in_rust_hash(symbol))
-}
-
-/// Returns true for Rust's legacy mangling: `…17h`, 16 hexadecimal digits, `E`, and optional suffixes that begin with a
-/// dot.
-fn ends_in_rust_hash(symbol: &[u8]) -> bool {
-    let is_hash =
-        |end: &[u8]| end.starts_with(b"17h") && end[3..19].iter().all(u8::is_ascii_hexdigit) && end[19] == b'E';
-    let mut stem = symbol;
-    loop {
-        if stem.last_chunk::<20>().is_some_and(|end| is_hash(end)) {
-            return true;
-        }
-        match memchr::memrchr(b'.', stem) {
-            Some(at) => stem = &stem[..at],
-            None => return false,
-        }
-    }
+    !(rust || d || swift || without_rust_hash(symbol).is_some())
 }
 
 #[cfg(test)]

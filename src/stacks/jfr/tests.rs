@@ -601,15 +601,15 @@ fn calls_are_counted_once_for_each_jvm() {
     };
     let mut table = StackTable::new();
     assert_eq!(read(&[of_chunk(1, 5), of_chunk(1, 8), of_chunk(2, 9)].concat(), &mut table), 8 + 9);
-    assert!(table.sum_warnings().is_empty());
+    assert!(table.warnings_about_counts().is_empty());
     // Another recording of the second JVM.
     assert_eq!(read(&of_chunk(2, 20), &mut table), 8 + 9 + 20);
-    assert_eq!(table.sum_warnings().len(), 1);
+    assert_eq!(table.warnings_about_counts().len(), 1);
     let [mut one, mut other] = [StackTable::new(), StackTable::new()];
     read(&of_chunk(3, 5), &mut one);
     read(&of_chunk(3, 7), &mut other);
     one.observed.absorb(&other.observed);
-    assert_eq!(one.sum_warnings().len(), 1);
+    assert_eq!(one.warnings_about_counts().len(), 1);
 }
 
 #[test]
@@ -617,7 +617,7 @@ fn a_chunk_that_several_recordings_have_gets_a_warning() {
     let (first, second) = (chunk(true, "app/Main"), chunk(true, "app/Next"));
     let add = |table: &mut StackTable, recording: &[u8]| {
         read_recording(recording, &RecordingOptions::default(), &Limits::default(), table).unwrap();
-        table.sum_warnings().len()
+        table.warnings_about_counts().len()
     };
     // Two dumps of one recording: the second begins with the chunks of the first.
     let mut table = StackTable::new();
@@ -628,7 +628,7 @@ fn a_chunk_that_several_recordings_have_gets_a_warning() {
     add(&mut one, &first);
     add(&mut other, &[first.clone(), second.clone()].concat());
     one.observed.absorb(&other.observed);
-    assert_eq!(one.sum_warnings().len(), 1);
+    assert_eq!(one.warnings_about_counts().len(), 1);
 }
 
 #[test]

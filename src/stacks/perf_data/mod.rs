@@ -20,13 +20,12 @@ mod symbols;
 pub(crate) use describe::describe;
 pub use symbols::PerfOptions;
 
-use crate::call_chains::{SampleKey, SampleSource, SamplingPeriod, StackTable, Unit};
+use crate::call_chains::{SampleKey, SampleSource, StackTable, Unit};
 use crate::digits::number_of;
 use crate::error::{Result, Warning};
 use crate::limits::Limits;
 use crate::perf::{Open, Recording, no_event_named, read_recording, several_events};
 use samples::Collected;
-use std::collections::BTreeSet;
 
 /// The name of the format.
 pub(crate) const FORMAT: &str = "perf recording";
@@ -78,22 +77,10 @@ pub(crate) fn read_perf_data(
     observed.lacks_unwinding |= has_stack_copies(&recording);
     observed.add_source(FORMAT);
     observed.add_unit(SampleSource::Unknown, choice.unit);
-    let period = period_of(&collected, &recording, &choice);
+    let events = collected.samples().iter().map(|sample| sample.event as usize).collect();
+    let period = recording.attributes.common_period(&events).filter(|_| !choice.by_period);
     period.into_iter().for_each(|period| observed.add_period(SampleSource::Unknown, period));
     Ok(warnings)
-}
-
-/// Returns the sampling period, if samples count and it is the same for all their events.
-fn period_of(collected: &Collected, recording: &Recording, choice: &EventChoice) -> Option<SamplingPeriod> {
-    let events: BTreeSet<u32> = collected.samples().iter().map(|sample| sample.event).collect();
-    let period = |event: u32| {
-        let event = recording.attributes.list().get(event as usize)?;
-        let (period, is_time) = event.sampling_period()?;
-        Some(if is_time { SamplingPeriod::Nanoseconds(period) } else { SamplingPeriod::Events(period) })
-    };
-    let mut periods = events.into_iter().map(period);
-    let first = periods.next()?;
-    first.filter(|_| !choice.by_period && periods.all(|other| other == first))
 }
 
 /// Which samples count, and by what.

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::bytes::Endian;
+use crate::call_chains::SamplingPeriod;
 use crate::perf::writer::{CALL_CHAIN, EventSpec, PLAIN, SampleSpec, Writer};
 use crate::stacks::collapsed::{CollapsedOptions, write_collapsed};
 use crate::stacks::pprof::{self, ValueChoice};
