@@ -137,8 +137,8 @@ fn of_stacks(base: &Input, test: &Input, limits: Limits) -> Result<(Value, Vec<W
     (options.limits, options.topn) = (limits, 0);
     let (mut read, selection) = (families::stack_files::StackOptions::default(), Default::default());
     read.limits = limits;
-    let (found, warnings): (FileDiff, _) = diff_stacks(base, test, &read, &selection, &options)?;
-    let sections: &[SectionDiff] = &found.report.sections;
+    let FileDiff { report, warnings, .. } = diff_stacks(base, test, &read, &selection, &options)?;
+    let sections: &[SectionDiff] = &report.sections;
     Ok((json!({ "sections": as_value(&sections)? }), warnings))
 }
 

@@ -247,7 +247,8 @@ pub struct ReadStats {
     pub samples_without_stack: u64,
     /// The units of each event type. There are several if sources with different units were read into one table.
     pub units: Vec<(SampleSource, Unit)>,
-    /// Events of a recording whose type was not requested, and samples of types that were not selected.
+    /// Events of a recording whose type was not requested, and samples of types that were not selected; 0 for samples that
+    /// count bytes or time.
     pub skipped_events: BTreeMap<SampleSource, u64>,
     /// Samples and events outside the requested time.
     pub samples_out_of_time: u64,

@@ -131,9 +131,11 @@ impl StackTable {
             let source = if Some(sample.key.source) == known { SampleSource::Unknown } else { sample.key.source };
             is_selected(sample).then_some(SampleKey { source, ..sample.key })
         });
-        // Bytes and times do not count events.
-        skipped.retain(|source, _| self.observed.units.iter().all(|(of, unit)| of != source || *unit == Unit::Hits));
-        skipped.into_iter().for_each(|(source, events)| selected.observed.skip_events(source, events));
+        for (source, events) in skipped {
+            // Bytes and times do not count events.
+            let counts = self.observed.units.iter().all(|(of, unit)| *of != source || *unit == Unit::Hits);
+            selected.observed.skip_events(source, if counts { events } else { 0 });
+        }
         (selected, left_out)
     }
 

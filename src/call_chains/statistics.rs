@@ -249,8 +249,13 @@ fn events(table: &StackTable) -> Vec<String> {
     }
     let skipped = &table.observed.skipped_events;
     if !skipped.is_empty() {
-        let event_types: Vec<String> =
-            skipped.iter().map(|(source, events)| format!("{events} {}", source.word())).collect();
+        let event_types: Vec<String> = skipped
+            .iter()
+            .map(|(source, events)| match events {
+                0 => source.word().to_string(),
+                events => format!("{events} {}", source.word()),
+            })
+            .collect();
         notes.push(format!("the recording also has other event types: {}", event_types.join(", ")));
     }
     notes

@@ -3,7 +3,7 @@
 use crate::call_chains::Selection;
 use crate::driver::check::FileCheck;
 use crate::driver::diff::{DiffOptions, DiffReport, write_text};
-use crate::error::{Result, WithWarnings};
+use crate::error::{Result, Warning, WithWarnings};
 use crate::families::any_profile::AnyProfile;
 use crate::families::content::Drawn;
 use crate::families::memory::MemoryOptions;
@@ -63,11 +63,14 @@ pub struct FileDiff {
     pub fit: Option<Fit>,
     /// Functions of LLVM profiles that were compared although their names or hashes differ between releases.
     pub followed: Vec<Followed>,
+    /// Warnings about the files.
+    #[serde(skip)]
+    pub warnings: Vec<Warning>,
 }
 
 impl FileDiff {
     pub(crate) fn new(report: DiffReport) -> Self {
-        Self { report, fit: None, followed: Vec::new() }
+        Self { report, fit: None, followed: Vec::new(), warnings: Vec::new() }
     }
 
     /// Writes everything as text.

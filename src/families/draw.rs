@@ -142,7 +142,7 @@ pub fn overlap_table(before: &Input, now: &Input, read: &StackOptions, selection
     let mut options = DiffOptions::default();
     (options.limits, options.topn) = (read.limits, 0);
     let found = if are_stacks(before, now)? {
-        diff_stacks(before, now, read, selection, &options)?.0
+        diff_stacks(before, now, read, selection, &options)?
     } else {
         diff_files(before, now, &options)?
     };

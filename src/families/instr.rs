@@ -14,7 +14,7 @@ use crate::families::stack_files::StackOptions;
 use crate::input::{Access, Family, Format, Input};
 use crate::instr::InstrContent;
 use crate::instr::check::check_llvm;
-use crate::instr::diff::diff_llvm;
+use crate::instr::diff::{LlvmDiff, diff_llvm};
 use crate::instr::file_merge::{MergeOptions, merge_files};
 use crate::instr::memory_profiles;
 use crate::instr::open::ReadOptions;
@@ -60,8 +60,8 @@ impl Commands for Instr {
     }
 
     fn diff(&self, first: &Input, second: &Input, options: &DiffOptions) -> Result<FileDiff> {
-        let (report, followed) = diff_llvm(first, second, options)?;
-        Ok(FileDiff { followed, ..FileDiff::new(report) })
+        let LlvmDiff { report, followed, warnings } = diff_llvm(first, second, options)?;
+        Ok(FileDiff { followed, warnings, ..FileDiff::new(report) })
     }
 
     fn draws_memory(&self, input: &Input, options: &MemoryOptions, limits: &Limits) -> Result<bool> {

@@ -74,7 +74,7 @@ impl Commands for Stacks {
 
     fn diff(&self, first: &Input, second: &Input, options: &DiffOptions) -> Result<FileDiff> {
         let read = StackOptions { limits: options.limits, ..StackOptions::default() };
-        Ok(diff_stacks(first, second, &read, &Selection::default(), options)?.0)
+        diff_stacks(first, second, &read, &Selection::default(), options)
     }
 
     /// A recording contains allocations itself.
@@ -369,7 +369,7 @@ pub fn diff_stacks(
     read: &StackOptions,
     selection: &Selection,
     options: &DiffOptions,
-) -> Result<(FileDiff, Vec<Warning>)> {
+) -> Result<FileDiff> {
     let mut warnings = Vec::new();
     let mut table = |input: &Input| {
         let path = &input.path;
@@ -415,7 +415,7 @@ pub fn diff_stacks(
     let [first, second] = [space.facts(&tables[0]), space.facts(&tables[1])];
     let mut options = options.clone();
     options.functions_by = if unit == Unit::Hits { "samples" } else { unit.word() };
-    Ok((FileDiff::new(diff(first, second, &space, &options)), warnings))
+    Ok(FileDiff { warnings, ..FileDiff::new(diff(first, second, &space, &options)) })
 }
 
 /// Returns true if the samples have event types, as in recordings. Other sources have only one type.

@@ -18,7 +18,7 @@ use crate::error::{Error, Level, Result};
 use crate::families::files::check_file;
 use crate::families::partial::{Partial, PartialOptions};
 use crate::families::plan::MergeRequest;
-use crate::input::{Access, Family, Format, Input, InputList, output};
+use crate::input::{Access, Family, Format, Input, InputList, has_profile_extension, output};
 use crate::partial::{InputState, claimed_path, original_path};
 use crate::system::{self, Identity, identity};
 use std::collections::{BTreeMap, HashMap};
@@ -338,6 +338,7 @@ impl Watch {
     fn family_of(&self, path: &Path, merged: Option<Family>) -> Result<Family, (String, bool)> {
         let input = Input::new(path);
         let unreadable = |error: Error| (error.to_string(), true);
+        let is_named_profile = has_profile_extension(path);
         if input.ends_as_part().map_err(unreadable)? {
             return Err(("it is a partial merge".to_string(), true));
         }
@@ -345,10 +346,10 @@ impl Watch {
             return Err(("it is in another directory, behind a symbolic link".to_string(), true));
         }
         if input.format().map_err(unreadable)? == Format::Empty {
-            return Err(("it is empty".to_string(), false));
+            return Err(("it is empty".to_string(), is_named_profile));
         }
         let Some(family) = input.family().map_err(unreadable)? else {
-            return Err(("it is not a profile".to_string(), false));
+            return Err(("it is not a profile".to_string(), is_named_profile));
         };
         let family = if family == Family::MemProf { Family::Instr } else { family };
         if let Some(merged) = merged.filter(|merged| *merged != family) {

@@ -117,7 +117,9 @@ fn describe_profile(file: &[u8], profile: &IndexedProfile<'_>) -> Result<PartDes
     part.fact("functions", profile.len().to_string());
     if let Some(summary) = profile.summary() {
         part.fact("largest count", summary.max_count.to_string());
-        part.fact("total count", summary.total_count.to_string());
+        // A sum of counters is not smaller than one of them.
+        let wraps = if summary.total_count < summary.max_count { " (the stored sum wraps at 2^64)" } else { "" };
+        part.fact("total count", format!("{}{wraps}", summary.total_count));
     }
     Ok(part)
 }

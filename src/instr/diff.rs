@@ -5,7 +5,7 @@
 
 use crate::compat::Compat;
 use crate::driver::diff::{DiffOptions, DiffReport, Facts, Names, SectionComparison, SectionDiff, diff_with};
-use crate::error::Result;
+use crate::error::{Result, Warning};
 use crate::input::{Format, Input};
 use crate::instr::cross_release::apply::require_comparable;
 use crate::instr::cross_release::{Candidates, Followed, Following};
@@ -42,6 +42,7 @@ struct ProfileFacts {
     /// The names of values that are hashes of names.
     value_names: HashMap<NameRef, Vec<u8>>,
     memory: Option<MemoryProfile>,
+    warnings: Vec<Warning>,
 }
 
 #[derive(Debug)]
@@ -55,11 +56,10 @@ impl ProfileFacts {
         let mut profile = Self::default();
         let mut has_memory = matches!(input.format()?, Format::RawMemProf | Format::YamlMemProf);
         if !has_memory {
-            has_memory = with_reader(input, options, |reader| {
+            (has_memory, profile.warnings) = with_reader(input, options, |reader| {
                 profile.read(reader)?;
                 Ok(reader.memprof()?.is_some())
-            })?
-            .0;
+            })?;
         }
         if has_memory {
             profile.memory = Some(load(input, options)?);
@@ -361,12 +361,23 @@ impl Names for LlvmSpace {
     }
 }
 
+/// The differences between two profiles.
+pub(crate) struct LlvmDiff {
+    pub(crate) report: DiffReport,
+    /// The functions that were compared although their names or hashes differ.
+    pub(crate) followed: Vec<Followed>,
+    /// Warnings about the files.
+    pub(crate) warnings: Vec<Warning>,
+}
+
 /// Compares two instrumentation or memory profiles.
-pub(crate) fn diff_llvm(first: &Input, second: &Input, options: &DiffOptions) -> Result<(DiffReport, Vec<Followed>)> {
+pub(crate) fn diff_llvm(first: &Input, second: &Input, options: &DiffOptions) -> Result<LlvmDiff> {
     let read = ReadOptions { limits: options.limits, ..ReadOptions::new(Compat::Profbridge) };
     let mut profiles = threads::share([first, second], |input| ProfileFacts::open(input, &read)).into_iter();
     let mut next = || profiles.next().expect("there are two inputs");
-    let (first, second) = (next()?, next()?);
+    let (mut first, mut second) = (next()?, next()?);
+    let warnings =
+        [&mut first, &mut second].into_iter().flat_map(|facts| std::mem::take(&mut facts.warnings)).collect();
     let following = if options.exact_names { Following::default() } else { following(&first, &second)? };
     let mut space = LlvmSpace::default();
     space.values.extend(following.new_names().map(|name| (name_ref(name), name.to_vec())));
@@ -379,7 +390,7 @@ pub(crate) fn diff_llvm(first: &Input, second: &Input, options: &DiffOptions) ->
     options.apart = vec![MEMORY_BYTES, ALLOCATIONS, DATA_ACCESSES];
     options.receivers = vec![ValueKind::IndirectCallTarget.label(), ValueKind::VTableTarget.label()];
     let report = diff_with(vec![counters], first, second, &space, &options);
-    Ok((report, following.into_followed()))
+    Ok(LlvmDiff { report, followed: following.into_followed(), warnings })
 }
 
 /// Finds the functions that two profiles have under different names or hashes because different releases wrote them.

@@ -208,7 +208,7 @@ impl SummaryBuilder {
     }
 
     /// Returns the sum of all counters so far, at most 2^64 - 1.
-    pub(crate) fn saturated_total(&self) -> u64 {
+    pub fn saturated_total(&self) -> u64 {
         if self.wraps { u64::MAX } else { self.summary.total_count }
     }
 

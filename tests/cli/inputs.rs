@@ -55,6 +55,11 @@ fn profiles_after_the_first_of_a_file_are_not_ignored_silently() {
         assert_eq!(fs::read(folder.path(file)).unwrap(), one);
         assert!(refused(1, &folder, &format!("merge all --strict --force -o {output}")).contains(&message));
     }
+    fs::write(folder.path("two.profdata"), fs::read(folder.path("x.profdata")).unwrap().repeat(2)).unwrap();
+    for line in ["show two.profdata", "diff x.profdata two.profdata", "overlap x.profdata two.profdata"] {
+        let warned = done(&folder, line);
+        assert_eq!(warned.matches("two.profdata: another profile follows at").count(), 1, "{line}: {warned}");
+    }
     // Nothing follows the profile of a partial merge but its state.
     done(&folder, "merge a.proftext --partial -o x.part");
     let silent = done(&folder, "merge x.part x.part --allow-duplicates -o sum.profdata");

@@ -97,13 +97,18 @@ fn the_result_is_one_merge_in_the_order_of_arrival() {
     }
     scene.write("cut.profraw", &own_profile(9)[..200]);
     scene.write("notes.txt", b"It was a dark night\n");
+    scene.write("empty.profraw", b"");
+    scene.write("zeros.profraw", &[0; 64]);
     fs::write(&stop, "").unwrap();
     let finished = finished(watch);
     finished.assert_done();
     assert!(finished.stderr.contains("cut.profraw: not merged: raw v10"), "{}", finished.stderr);
+    for message in ["empty.profraw: not merged: it is empty", "zeros.profraw: not merged: it is not a profile"] {
+        assert!(finished.stderr.contains(message), "{}", finished.stderr);
+    }
     assert!(finished.stderr.contains("skipped 1 other file"), "{}", finished.stderr);
     assert_eq!(scene.output(), scene.merged(&["0.copy", "1.copy", "2.copy", "3.copy"]));
-    assert_eq!(names_in(&scene.runs()), ["cut.profraw", "notes.txt"]);
+    assert_eq!(names_in(&scene.runs()), ["cut.profraw", "empty.profraw", "notes.txt", "zeros.profraw"]);
     assert!(!names_in(scene.0.path()).iter().any(|name| name.contains(".part")));
 }
 

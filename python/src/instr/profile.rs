@@ -257,6 +257,7 @@ impl Profile {
         let mut builder = SummaryBuilder::new(SummaryRules::PseudoCounts);
         let functions = self.merged.functions().iter();
         functions.flat_map(|function| function.records()).for_each(|record| builder.add_record(record));
+        let total = builder.saturated_total();
         let summary = builder.finish(CUTOFFS);
         let totals = [
             ("num_functions", summary.num_functions.into()),
@@ -264,7 +265,7 @@ impl Profile {
             ("max_function_count", summary.max_function_count),
             ("max_count", summary.max_count),
             ("max_internal_count", summary.max_internal_count),
-            ("total_count", summary.total_count),
+            ("total_count", total),
         ];
         let rows = summary.rows.iter().map(|row| (row.cutoff, row.min_count, row.num_counts));
         summary_fields(py, &totals, rows)

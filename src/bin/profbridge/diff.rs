@@ -108,6 +108,7 @@ impl DiffArgs {
         let (first, second) = (Input::argument(&self.first), Input::argument(&self.second));
         self.exact.refuse_for_others([&first, &second])?;
         let found = self.found(&first, &second, &options)?;
+        found.warnings.iter().for_each(console::warning);
         print_followed(&found.followed);
         if found.report.sections.is_empty() {
             let error = Error::nothing_found("neither profile has counts, so there is nothing to compare");
@@ -159,8 +160,6 @@ impl DiffArgs {
         }
         self.stacks.refuse_without_effect([first, second])?;
         let (read, selection) = (self.stacks.read_options(), self.stacks.selection());
-        let (found, warnings) = diff_stacks(first, second, &read, &selection, options)?;
-        warnings.iter().for_each(console::warning);
-        Ok(found)
+        diff_stacks(first, second, &read, &selection, options)
     }
 }

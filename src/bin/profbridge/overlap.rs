@@ -12,7 +12,7 @@ use crate::validate::{refuse, refuse_both_standard_input};
 use clap::Args;
 use profbridge::driver::diff::{DiffOptions, SectionDiff};
 use profbridge::families::stacks::{are_stacks, diff_stacks};
-use profbridge::families::{self, Comparison, Written};
+use profbridge::families::{self, Comparison, FileDiff, Written};
 use profbridge::input::{Family, Input};
 use profbridge::instr::cross_release::Followed;
 use profbridge::instr::overlap::{OverlapOptions, OverlapReport};
@@ -209,17 +209,17 @@ impl OverlapArgs {
         (options.limits, options.topn) = (crate::limits::chosen(), 0);
         self.stacks.refuse_without_effect([base, test])?;
         let (read, selection) = (self.stacks.read_options(), self.stacks.selection());
-        let (found, warnings) = diff_stacks(base, test, &read, &selection, &options)?;
+        let FileDiff { report, warnings, .. } = diff_stacks(base, test, &read, &selection, &options)?;
         warnings.iter().for_each(console::warning);
         if self.json {
-            let report = StackSections { sections: &found.report.sections };
-            self.write_json("profbridge.overlap-stacks/2", base, test, report)?;
+            let sections = StackSections { sections: &report.sections };
+            self.write_json("profbridge.overlap-stacks/2", base, test, sections)?;
             return Ok(ExitCode::SUCCESS);
         }
         write_output(&self.output, |out| {
-            for section in &found.report.sections {
+            for section in &report.sections {
                 let (first, second) = (section.first_events, section.second_events);
-                let (name, share, unit) = (section.section, section.overlap * 100.0, found.report.functions_by);
+                let (name, share, unit) = (section.section, section.overlap * 100.0, report.functions_by);
                 writeln!(out, "{name:<8} {share:7.3} % of {first} and {second} {unit}")?;
             }
             Ok(())

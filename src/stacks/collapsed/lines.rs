@@ -55,12 +55,15 @@ pub(crate) fn stated_unit(data: &[u8]) -> Option<Cow<'_, str>> {
 pub(crate) struct Count {
     /// The digits before the point; stops at the largest number.
     pub(crate) whole: u64,
-    /// The digits after the point, rounded to millionths; `None` without such digits.
-    pub(crate) millionths: Option<u64>,
+    /// The first [`PLACES`] digits after the point; `None` without such digits.
+    pub(crate) fraction: Option<u64>,
 }
 
 /// Millionths of a whole count.
-const MILLION: u64 = 1_000_000;
+pub(crate) const MILLION: u64 = 1_000_000;
+
+/// The digits of a fraction that count: of an hour, these are less than a nanosecond.
+const PLACES: usize = 18;
 
 impl Count {
     /// Parses `12`, `1.5` and `2.`, as flamegraph.pl takes them.
@@ -73,17 +76,18 @@ impl Count {
         let digit = |byte: &u8| u64::from(byte - b'0');
         let whole = whole.iter().fold(0u64, |sum, byte| sum.saturating_mul(10).saturating_add(digit(byte)));
         if fraction.is_empty() {
-            return Some(Self { whole, millionths: None });
+            return Some(Self { whole, fraction: None });
         }
-        let mut places = fraction.iter().map(digit).chain(std::iter::repeat(0));
-        let millionths = places.by_ref().take(6).fold(0, |sum, digit| sum * 10 + digit);
-        let rounded = millionths + u64::from(places.next() >= Some(5));
-        Some(Self { whole, millionths: Some(rounded) })
+        let places = fraction.iter().map(digit).chain(std::iter::repeat(0)).take(PLACES);
+        Some(Self { whole, fraction: Some(places.fold(0, |sum, digit| sum * 10 + digit)) })
     }
 
-    /// The count in millionths; stops at the largest number.
-    pub(crate) fn in_millionths(self) -> u64 {
-        self.whole.saturating_mul(MILLION).saturating_add(self.millionths.unwrap_or(0))
+    /// The count in a unit of which it has `scale`, and whether it was rounded; stops at the largest number.
+    pub(crate) fn scaled(self, scale: u64) -> (u64, bool) {
+        const WHOLE: u128 = 10_u128.pow(PLACES as u32);
+        let parts = u128::from(self.fraction.unwrap_or(0)) * u128::from(scale);
+        let rounded = u64::try_from((parts + WHOLE / 2) / WHOLE).unwrap_or(u64::MAX);
+        (self.whole.saturating_mul(scale).saturating_add(rounded), parts % WHOLE != 0)
     }
 }
 
@@ -108,7 +112,7 @@ pub(crate) fn has_fractions(data: &[u8]) -> bool {
         digits > 0 && line[..line.len() - digits].ends_with(b".")
     };
     let mut found = stack_lines(data).filter(may_be_fraction);
-    found.any(|line| split_count(line.bytes).is_some_and(|(_, count)| count.millionths.is_some()))
+    found.any(|line| split_count(line.bytes).is_some_and(|(_, count)| count.fraction.is_some()))
 }
 
 /// Returns the form of a text, by the frames of its first lines. A function that only Go can have excludes Java methods.

@@ -36,7 +36,7 @@ use crate::stacks::perf_script as script;
 use foldhash::{HashMap, HashMapExt};
 use frames::{Form, Named, TextFrame};
 use lines::{
-    Count, class_leaves, form_of, has_fractions, is_comment, split_count, split_thread, stack_lines, stated_unit,
+    MILLION, class_leaves, form_of, has_fractions, is_comment, split_count, split_thread, stack_lines, stated_unit,
 };
 use std::borrow::Cow;
 
@@ -179,20 +179,10 @@ impl CountUnit {
         let warning = stated.filter(|_| known == Some(None)).map(|unit| Unit::unknown(&unit));
         let unit = match known.flatten() {
             Some((unit @ (Unit::Bytes | Unit::Nanoseconds), scale)) => Self { unit, scale },
-            _ if has_fractions(data) => Self { unit: Unit::Millionths, scale: 1 },
+            _ if has_fractions(data) => Self { unit: Unit::Millionths, scale: MILLION },
             _ => Self { unit: Unit::Hits, scale: 1 },
         };
         (unit, warning)
-    }
-
-    /// A count in this unit, and whether it was rounded: bytes and nanoseconds have no fractions.
-    fn convert(self, count: Count) -> (u64, bool) {
-        if self.unit == Unit::Millionths {
-            return (count.in_millionths(), false);
-        }
-        let millionths = u128::from(count.millionths.unwrap_or(0)) * u128::from(self.scale);
-        let part = u64::try_from((millionths + 500_000) / 1_000_000).unwrap_or(u64::MAX);
-        (count.whole.saturating_mul(self.scale).saturating_add(part), millionths % 1_000_000 > 0)
     }
 }
 
@@ -307,7 +297,7 @@ impl<'a> TextReader<'a> {
     /// Adds one line; returns false if it is not a stack.
     fn read_line(&mut self, line: &[u8], unit: CountUnit) -> Result<bool> {
         let Some((stack, count)) = split_count(line) else { return Ok(false) };
-        let (hits, is_rounded) = unit.convert(count);
+        let (hits, is_rounded) = count.scaled(unit.scale);
         let stack = String::from_utf8_lossy(stack);
         self.fixed += u64::from(matches!(stack, Cow::Owned(_)));
         let (thread, stack) = if self.form == Form::Folded { split_process(&stack) } else { split_thread(&stack) };

@@ -104,7 +104,7 @@ fn split_lines(text: &str, limits: &Limits) -> Option<Vec<Line>> {
         }
         let (stack, count) = split_count(line.as_bytes())?;
         let stack = &line[..stack.len()];
-        let hits = Some(count.whole).filter(|hits| *hits <= MAX_HITS && count.millionths.is_none())?;
+        let hits = Some(count.whole).filter(|hits| *hits <= MAX_HITS && count.fraction.is_none())?;
         let (_, frames) = split_thread(stack);
         let depth = frames.bytes().filter(|byte| *byte == b';').count() as u64 + 1;
         let is_within = frames.len() as u64 <= limits.name_bytes && depth <= u64::from(limits.context_depth);

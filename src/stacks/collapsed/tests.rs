@@ -1,4 +1,5 @@
 use crate::bytes::Head;
+use crate::stacks::collapsed::lines::Count;
 use crate::stacks::collapsed::*;
 use proptest::prelude::*;
 
@@ -121,13 +122,23 @@ fn counts_with_fractions_are_read_in_millionths_and_written_back() {
     assert!(text_evidence(&Head::new(text.as_bytes())).is_some());
     let (table, warnings) = read(text);
     assert_eq!((table.unit(), table.total_hits()), (Some(Unit::Millionths), 6_750_001));
-    assert_eq!(warnings[0].message, "some counts have fractions, so all counts are in millionths");
+    let messages: Vec<&str> = warnings.iter().map(|warning| &*warning.message).collect();
+    let rounded = "1 count with a fraction rounded to whole millionths";
+    assert_eq!(messages, [rounded, "some counts have fractions, so all counts are in millionths"]);
     let (written, _) = write_collapsed(&table, &CollapsedOptions::default());
     assert_eq!(written, "a;b 2\na;c 1.5\na;d 0.000001\na;e 3\na;f 0.25\n");
     assert!(outline(text.as_bytes(), &TextOptions::default(), &Limits::default(), |_| 1).is_none());
-    for (digits, millionths) in [("0.9999995", 1_000_000), ("0.9999994", 999_999), ("18446744073709.551615", u64::MAX)]
-    {
-        assert_eq!(Count::parse(digits.as_bytes()).unwrap().in_millionths(), millionths, "{digits}");
+    for (digits, scale, expected) in [
+        ("0.9999995", MILLION, (1_000_000, true)),
+        ("0.9999994", MILLION, (999_999, true)),
+        ("18446744073709.551615", MILLION, (u64::MAX, false)),
+        ("1.2345678", 1_000_000_000, (1_234_567_800, false)),
+        ("0.0000000004", 1_000_000_000, (0, true)),
+        ("0.00000123", 3_600_000_000_000, (4_428_000, false)),
+        ("0.999999999999999999999", 3_600_000_000_000, (3_600_000_000_000, true)),
+        ("18446744073709551616.5", 1, (u64::MAX, true)),
+    ] {
+        assert_eq!(Count::parse(digits.as_bytes()).unwrap().scaled(scale), expected, "{digits}");
     }
 }
 

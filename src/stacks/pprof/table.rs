@@ -147,7 +147,11 @@ pub fn add_to_table(profile: &Profile, choice: &ValueChoice, table: &mut StackTa
             continue;
         }
         let Some(stack) = adder.stack(sample.locations) else {
-            adder.table.observed.samples_without_stack += 1;
+            // Of other values than hits, such as bytes, an entry stands for one sample.
+            let counted = columns.iter().find(|column| column.unit == Unit::Hits).map(hits);
+            let samples = counted.and_then(Result::ok).unwrap_or(1).max(1);
+            let without = &mut adder.table.observed.samples_without_stack;
+            *without = without.saturating_add(samples);
             continue;
         };
         let thread = profile.thread(sample);

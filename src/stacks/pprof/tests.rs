@@ -400,6 +400,16 @@ fn data_that_stacks_do_not_have_is_counted() {
 }
 
 #[test]
+fn samples_without_a_stack_are_counted_by_their_hits() {
+    let mut profile = profile();
+    profile.samples.push(&[], &[18, 180], &[]);
+    assert_eq!(table(&profile).observed.samples_without_stack, 18);
+    let mut time = StackTable::new();
+    add_to_table(&profile, &ValueChoice::named("cpu"), &mut time).unwrap();
+    assert_eq!(time.observed.samples_without_stack, 1);
+}
+
+#[test]
 fn frames_without_names_are_called_by_their_place() {
     let mut profile = profile();
     profile.locations[0].lines = Box::new([]);
