@@ -109,6 +109,9 @@ class Reading(TestCase):
         summary = profbridge.read(b":ir\nmain\n7\n2\n10\n90\n").summary()
         self.assertEqual((summary["total_count"], summary["max_count"], summary["num_counts"]), (100, 90, 2))
         self.assertEqual(summary["cutoffs"][-1][1:], (10, 2))
+        half = b"%d\n" % (2**63 + 1)
+        summary = profbridge.read(b":ir\nmain\n7\n2\n" + half + half).summary()
+        self.assertEqual(summary["total_count"], 2**64 - 1)
 
     def test_every_dump_of_the_test_data_reads_as_its_text(self) -> None:
         compared = 0

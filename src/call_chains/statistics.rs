@@ -261,9 +261,9 @@ fn events(table: &StackTable) -> Vec<String> {
     notes
 }
 
-/// Returns true for a frame that reports an error: the names that async-profiler documents. In other profiles, such as
-/// those of perf, `[unknown]` is a function without a symbol.
-fn is_error_frame(name: &str, unknown_is_error: bool) -> bool {
+/// Returns true for a frame that reports an error: the names that async-profiler documents. `[unknown]` is not one, but a
+/// function without a symbol.
+fn is_error_frame(name: &str) -> bool {
     let Some(inner) = name.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) else { return false };
     match inner {
         "GC_active"
@@ -279,7 +279,6 @@ fn is_error_frame(name: &str, unknown_is_error: bool) -> bool {
         | "unknown_not_Java"
         | "unknown_state"
         | "error" => true,
-        "unknown" => unknown_is_error,
         other => other.starts_with("break_"),
     }
 }
@@ -300,7 +299,6 @@ fn measured(table: &StackTable, total: u128) -> Vec<String> {
         Function::Symbol { name } => Some(table.name(name)),
         Function::Java { .. } => None,
     };
-    let is_java = table.has_java();
     let mut notes = Vec::new();
     let mut add = |count: u128, words: &str| {
         if count > 0 {
@@ -316,9 +314,8 @@ fn measured(table: &StackTable, total: u128) -> Vec<String> {
         hits(&|sample| sample.key.certainty == Certainty::Heuristic),
         "were moved to the next safepoint, according to the source",
     );
-    let unknown_is_error = is_java && !table.observed.sources.iter().any(|source| source.contains("perf "));
     add(
-        hits(&|sample| symbol(sample).is_some_and(|name| is_error_frame(name, unknown_is_error))),
+        hits(&|sample| symbol(sample).is_some_and(is_error_frame)),
         "end in an error frame, because the sampler could not walk the stack",
     );
     add(hits(&|sample| symbol(sample) == Some("Interpreter")), "end in the interpreter, whose methods have no names");

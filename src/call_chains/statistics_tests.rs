@@ -34,7 +34,7 @@ fn sample() -> StackTable {
         (&[("main", 1), ("area", 31), ("mix", 0)], Some("a"), false, 111),
         (&[("main", 2), ("area", 31), ("area", 7), ("mix", 0)], Some("b"), false, 27),
         (&[("main", 1), ("area", 3)], Some("a"), true, 42),
-        (&[("main", 1), ("![unknown]", 0)], None, false, 5),
+        (&[("main", 1), ("![unknown_Java]", 0)], None, false, 5),
     ])
 }
 
@@ -64,13 +64,9 @@ fn notes_describe_the_sampler() {
     let notes = statistics(&sample()).notes.join("\n");
     assert!(notes.contains("42 of 185 hits (22.703 %) have truncated stacks"), "{notes}");
     assert!(notes.contains("5 of 185 hits (2.703 %) end in an error frame"), "{notes}");
-    // In profiles of perf, it is a function without a symbol.
-    for source in ["perf recording", "folded stacks (perf script)"] {
-        let mut of_perf = sample();
-        of_perf.observed.add_source(source);
-        let notes = statistics(&of_perf).notes.join("\n");
-        assert!(!notes.contains("error frame"), "{notes}");
-    }
+    let unnamed = table(&[(&[("main", 1), ("![unknown]", 0)], None, false, 5)]);
+    let notes = statistics(&unnamed).notes.join("\n");
+    assert!(!notes.contains("error frame"), "{notes}");
     let broken = table(&[(&[("!a", 0)], None, false, 3), (&[("!a", 0), ("!b", 0)], None, false, 1)]);
     assert!(notes::notes(&broken).join("\n").contains("3 of 4 hits (75.000 %) have one frame only"));
 }
@@ -89,7 +85,7 @@ fn methods_are_meant_by_class_package_and_regular_expression_too() {
     for pattern in ["app", "app.Poly", "Poly", "/^app[.]/"] {
         assert_eq!(found(pattern), all, "{pattern}");
     }
-    assert_eq!(found("/unknown/"), ["[unknown]"]);
+    assert_eq!(found("/unknown/"), ["[unknown_Java]"]);
     assert_eq!(found("ap"), [""; 0]);
     assert!(MethodPattern::parse("/(/").is_err());
 }

@@ -5,7 +5,7 @@ use crate::driver::diff::{DiffOptions, SectionDiff};
 use crate::error::{Error, Result, Warning};
 pub use crate::families::content::Content;
 use crate::families::files::diff_files;
-use crate::families::stack_files::StackOptions;
+use crate::families::stack_files::{StackOptions, choose_unit};
 use crate::families::stacks::{are_stacks, diff_stacks};
 use crate::families::table::commands;
 use crate::hint::Hint;
@@ -81,8 +81,15 @@ impl Content {
         if table.is_empty() && old.is_none_or(|(old, _)| old.is_empty()) {
             return Err(Error::nothing_found("there are no stacks to draw").with_hint(self.hint()));
         }
-        if old.is_some_and(|(_, old_unit)| old_unit != unit) {
-            return Err(different_kinds());
+        if let Some((old, old_unit)) = old.filter(|(_, old_unit)| *old_unit != unit) {
+            return Err(match (self, baseline) {
+                (Self::Stacks(_), Some(Self::Stacks(_))) => {
+                    let units = [table, old].map(|table| table.unit().unwrap_or_default());
+                    Error::kind_conflict(format!("the profile counts {unit}, its baseline {old_unit}"))
+                        .with_hint(choose_unit(units))
+                }
+                _ => different_kinds(),
+            });
         }
         let (table, old) = (view.of(table), old.map(|(old, _)| view.of(old)));
         if table.is_empty() && old.as_ref().is_none_or(|old| old.is_empty()) {

@@ -315,6 +315,9 @@ fn pictures_are_made_of_every_kind_of_profile() {
     assert!(folder.fails(1, "flamegraph a.jfr --merge nothing -o out").contains("no stack contains the method"));
     assert!(folder.fails(1, "flamegraph a.proftext -o out").contains("has no stacks to draw"));
     assert!(folder.fails(1, "report a.jfr --baseline a.iprof -o out").contains("of different kinds"));
+    folder.write("ms.collapsed", b"# unit: ms\nmain;a 2\n");
+    let units = folder.fails(1, "flamegraph ms.collapsed --baseline b.collapsed -o out");
+    assert!(units.contains("the profile counts ns, its baseline hits") && units.contains("--sample-type"), "{units}");
     assert!(folder.fails(1, "report a.jfr a.proftext -o out").contains("cannot draw"));
 }
 
