@@ -55,13 +55,13 @@ impl Part {
 
     /// Appends a partial merge and the known data about its inputs.
     fn join(&self, later: Partial, inputs: Duplicates) -> Result<()> {
-        if self.settings.allow_duplicates {
-            return self.join_sums(later);
-        }
         let mut duplicates = self.duplicates();
-        duplicates.check(&inputs)?;
+        if !self.settings.allow_duplicates {
+            duplicates.check(&inputs)?;
+        }
         self.join_sums(later)?;
-        duplicates.append(inputs)
+        duplicates.append_unchecked(inputs);
+        Ok(())
     }
 
     fn join_sums(&self, mut later: Partial) -> Result<()> {
@@ -128,9 +128,9 @@ impl Part {
             return Err(usage(py, format!("the mergers have different targets: {one} and {other}")));
         }
         let copy = py.detach(|| later.sum().clone());
-        let Some(later) = copy else { return Ok(()) };
-        let inputs = Duplicates::of(OTHER_MERGER.as_ref(), true, later.inputs());
-        py.detach(|| self.join(later, inputs)).or_raise(py)
+        let Some(sum) = copy else { return Ok(()) };
+        let inputs = later.duplicates().for_other_merger(OTHER_MERGER.as_ref());
+        py.detach(|| self.join(sum, inputs)).or_raise(py)
     }
 
     /// Adds the inputs of a partial merge, which is an input itself or the state of a pickled merger. Returns the

@@ -214,6 +214,17 @@ class Parts(TestCase):
             self.assertEqual(one.finish().find("main")[0].counters.to_pylist(), [5])
         with self.assertRaisesRegex(profbridge.UsageError, "both contain a.proftext"):
             profbridge.Merger().merge(merger()).add(path)
+        # Hosts may write the same bytes to files of one name.
+        other_host = self.folder / "host" / "a.proftext"
+        other_host.parent.mkdir()
+        other_host.write_bytes(path.read_bytes())
+        of_host = profbridge.Merger().add(other_host)
+        for one, other in [(merger(), of_host), (pickled(merger()), pickled(of_host))]:
+            self.assertEqual(one.merge(other).finish().find("main")[0].counters.to_pylist(), [10])
+        part = self.folder / "a.part"
+        part.write_bytes(merger().to_bytes())
+        with self.assertRaisesRegex(profbridge.UsageError, "both contain a.proftext"):
+            profbridge.Merger().add(part).merge(of_host)
         # Two runs of a program may write the same bytes.
         same = self.folder / "b.proftext"
         same.write_bytes(path.read_bytes())

@@ -305,8 +305,8 @@ impl ReadStats {
         *sum = sum.saturating_add(events);
     }
 
-    /// Adds the data of another source.
-    pub(crate) fn absorb(&mut self, other: &ReadStats) {
+    /// Adds the data of another source, whose samples count `weight` times.
+    pub(crate) fn absorb(&mut self, other: &ReadStats, weight: u64) {
         for source in &other.sources {
             self.add_source(source);
         }
@@ -314,7 +314,7 @@ impl ReadStats {
         self.marks_frames |= other.marks_frames;
         self.lacks_unwinding |= other.lacks_unwinding;
         other.periods.iter().for_each(|(source, period)| self.add_period(*source, *period));
-        self.has_weights |= other.has_weights;
+        self.has_weights |= other.has_weights || weight > 1;
         self.repeats_chunks |= other.repeats_chunks;
         other.chunks.iter().for_each(|chunk| self.add_chunk(*chunk));
         self.counts_calls_twice |= other.counts_calls_twice;
@@ -331,16 +331,16 @@ impl ReadStats {
         }
         for (sum, part) in [
             (&mut self.parts, other.parts),
-            (&mut self.duration_nanos, other.duration_nanos),
-            (&mut self.samples_without_stack, other.samples_without_stack),
+            (&mut self.duration_nanos, other.duration_nanos.saturating_mul(weight)),
+            (&mut self.samples_without_stack, other.samples_without_stack.saturating_mul(weight)),
             (&mut self.samples_out_of_time, other.samples_out_of_time),
             (&mut self.lines_skipped, other.lines_skipped),
             (&mut self.other_entries, other.other_entries),
             (&mut self.parts_cut, other.parts_cut),
             (&mut self.unknown_bci_frames, other.unknown_bci_frames),
             (&mut self.names_mended, other.names_mended),
-            (&mut self.samples_lost, other.samples_lost),
-            (&mut self.cpu_time_samples_lost, other.cpu_time_samples_lost),
+            (&mut self.samples_lost, other.samples_lost.saturating_mul(weight)),
+            (&mut self.cpu_time_samples_lost, other.cpu_time_samples_lost.saturating_mul(weight)),
         ] {
             *sum = sum.saturating_add(part);
         }

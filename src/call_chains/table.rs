@@ -520,7 +520,7 @@ impl StackTable {
             self.add(SampleKey { stack, thread, ..sample.key }, sample.hits.saturating_mul(weight));
         }
         self.saturated += other.saturated;
-        self.observed.absorb(&other.observed);
+        self.observed.absorb(&other.observed, weight);
     }
 
     /// A table without frames and samples whose names, signatures, functions

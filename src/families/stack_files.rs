@@ -594,7 +594,6 @@ impl Merge for TableMerge<'_> {
             report.records = self.0.read.used(&table).len() as u64;
             functions.extend(Some(table.functions().len()).filter(|len| *len > 0 && report.records > 0));
             sum.absorb_times(&table, input.weight.get());
-            sum.observed.has_weights |= input.weight.get() > 1;
         }
         report.warnings = in_file(read?, input);
         Ok(())

@@ -11,33 +11,60 @@ use std::path::{Path, PathBuf};
 /// Finds inputs that occur twice, by file name and digest.
 ///
 /// Two inputs with the same bytes are not duplicates, because two runs of a program often write the same counts. A
-/// profile in a partial merge is a duplicate if another input also contains it. Two files that watches claimed are two
-/// files, because a watch deletes what it merged.
+/// profile in a partial merge is a duplicate if another input also contains it, in whatever directory. Mergers of one job
+/// know the paths of their files, so that a duplicate has the same path. Two files that watches claimed are two files,
+/// because a watch deletes what it merged.
 #[derive(Debug, Clone, Default)]
 pub struct Duplicates {
-    seen: HashMap<(OsString, u64), Source>,
+    seen: HashMap<(OsString, u64), Vec<Source>>,
 }
 
 /// The input of a merge that brought a profile.
 #[derive(Debug, Clone)]
 struct Source {
+    /// The input.
     path: PathBuf,
-    is_partial: bool,
+    /// The profile: the input itself, or the path in a partial merge.
+    profile: PathBuf,
+    origin: Origin,
     /// Whether this is the name of the profile before a watch claimed it.
     is_claimed: bool,
+}
+
+/// How a profile came into a merge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    File,
+    /// As a file of another merger.
+    Merger,
+    Partial,
+}
+
+impl Source {
+    /// Returns true if a profile of the same name and digest is the same profile.
+    fn is_same(&self, other: &Self) -> bool {
+        let origins = [self.origin, other.origin];
+        match self.is_claimed && other.is_claimed {
+            true => false,
+            false if origins.contains(&Origin::Partial) => true,
+            false => origins.contains(&Origin::Merger) && self.profile == other.profile,
+        }
+    }
 }
 
 impl Duplicates {
     /// Creates it for one input of a merge: a partial merge with the inputs that it holds, or a profile as its only
     /// one.
     pub fn of<'i>(path: &Path, is_partial: bool, inputs: impl IntoIterator<Item = &'i PartialInput>) -> Self {
-        let mut seen = HashMap::new();
+        let origin = if is_partial { Origin::Partial } else { Origin::File };
+        let mut seen: HashMap<_, Vec<Source>> = HashMap::new();
         for input in inputs {
             let Some(digest) = input.digest else { continue };
-            let mut add = |path_of_input: &Path, is_claimed| {
-                if let Some(name) = path_of_input.file_name() {
-                    let source = Source { path: path.to_path_buf(), is_partial, is_claimed };
-                    seen.insert((name.to_os_string(), digest), source);
+            let mut add = |profile: &Path, is_claimed| {
+                if let Some(name) = profile.file_name() {
+                    let (path, profile) = (path.to_path_buf(), profile.to_path_buf());
+                    let source = Source { path, profile, origin, is_claimed };
+                    seen.entry((name.to_os_string(), digest)).or_default().push(source);
                 }
             };
             add(&input.path, false);
@@ -48,18 +75,31 @@ impl Duplicates {
         Self { seen }
     }
 
+    /// Returns the inputs of this merger for another one, in which `name` stands for this one.
+    #[must_use]
+    pub fn for_other_merger(&self, name: &Path) -> Self {
+        let mut seen = self.seen.clone();
+        for source in seen.values_mut().flatten() {
+            source.path = name.to_path_buf();
+            if source.origin == Origin::File {
+                source.origin = Origin::Merger;
+            }
+        }
+        Self { seen }
+    }
+
     /// Checks whether later inputs can be appended.
     ///
     /// # Errors
     ///
-    /// Usage if one of the profiles is in both, and one of the two inputs that brought it is a partial merge.
+    /// Usage if one of the profiles is in both, and one of the two inputs that brought it is a partial merge or another
+    /// merger.
     pub fn check(&self, later: &Self) -> Result<()> {
-        let twice = |(key, source): (&(OsString, u64), &Source)| {
-            let earlier = self.seen.get(key).filter(|earlier| source.is_partial || earlier.is_partial)?;
-            if source.is_claimed && earlier.is_claimed {
-                return None;
-            }
-            Some((key.0.clone(), earlier.path.clone(), source.path.clone()))
+        let twice = |(key, sources): (&(OsString, u64), &Vec<Source>)| {
+            let known = self.seen.get(key)?;
+            let mut pairs = sources.iter().flat_map(|source| known.iter().map(move |earlier| (earlier, source)));
+            let (earlier, later) = pairs.find(|(earlier, later)| earlier.is_same(later))?;
+            Some((key.0.clone(), earlier.path.clone(), later.path.clone()))
         };
         // The first by name, so that the message does not depend on the order of a table.
         match later.seen.iter().filter_map(twice).min() {
@@ -75,10 +115,15 @@ impl Duplicates {
     /// The errors of [`check`](Self::check). Then nothing is appended.
     pub fn append(&mut self, later: Self) -> Result<()> {
         self.check(&later)?;
-        for (key, source) in later.seen {
-            self.seen.entry(key).or_insert(source);
-        }
+        self.append_unchecked(later);
         Ok(())
+    }
+
+    /// Appends later inputs that may be duplicates.
+    pub fn append_unchecked(&mut self, later: Self) {
+        for (key, sources) in later.seen {
+            self.seen.entry(key).or_default().extend(sources);
+        }
     }
 }
 
@@ -117,6 +162,24 @@ mod tests {
         assert_eq!(fault(&[("1.part", &part), ("y/a", &[input("y/a", Some(1))])]).as_deref(), Some(beside));
         let before = "1.part and b both contain b, which would be counted twice";
         assert_eq!(fault(&[("b", &[b]), ("1.part", &part)]).as_deref(), Some(before));
+    }
+
+    #[test]
+    fn mergers_of_one_job_tell_files_by_their_paths() {
+        let merger = |path: &str| Duplicates::of(Path::new(path), false, &[input(path, Some(1))]);
+        let other = |path: &str| merger(path).for_other_merger(Path::new("the other merger"));
+        let mut sum = merger("h1/default.profraw");
+        sum.append(other("h2/default.profraw")).unwrap();
+        sum.append(merger("h3/default.profraw")).unwrap();
+        for path in ["h1/default.profraw", "h2/default.profraw"] {
+            let error = sum.check(&other(path)).unwrap_err().to_string();
+            assert!(error.contains("the other merger and ") && error.contains("default.profraw"), "{error}");
+        }
+        assert!(sum.check(&merger("h2/default.profraw")).is_err(), "the other merger has it");
+        assert!(sum.check(&merger("h1/default.profraw")).is_ok(), "a file can be added twice");
+        let part = Duplicates::of(Path::new("x.part"), true, &[input("default.profraw", Some(1))]);
+        assert!(sum.check(&part).is_err());
+        assert!(part.for_other_merger(Path::new("the other merger")).check(&merger("h4/default.profraw")).is_err());
     }
 
     #[test]

@@ -136,7 +136,7 @@ impl Head {
     /// `command pid/tid [cpu] time: period event: address symbol (object)`, of which
     /// all after the thread may be missing.
     fn parse(line: &str) -> Option<Self> {
-        if line.starts_with(['\t', '#']) {
+        if line.starts_with('\t') || is_comment(line.as_bytes()) {
             return None;
         }
         let line = without_branches(line);
@@ -147,7 +147,10 @@ impl Head {
     /// The time is the first word of digits, a point, digits and a colon after a thread.
     fn with_time(line: &str, words: &[(usize, &str)]) -> Option<Self> {
         let times = || (0..words.len()).filter(|at| words[*at].1.strip_suffix(':').is_some_and(is_time));
-        let with_thread = times().find_map(|at| Some((at, Some(thread_before(&words[..at])?))));
+        // The name of a thread may look like a thread and a time itself.
+        let is_in_name = |at: usize| times().any(|time| time > at && thread_before(&words[at + 1..time]) == Some(0));
+        let mut candidates = times().filter_map(|at| Some((at, Some(thread_before(&words[..at])?))));
+        let with_thread = candidates.find(|(at, _)| !is_in_name(*at));
         // The fields may be without the thread's number; an event or a frame follows then.
         let (time, thread) = with_thread.or_else(|| {
             let at = times().find(|at| *at > 0)?;
@@ -313,16 +316,15 @@ fn split_place(line: &str) -> Option<(&str, (String, FrameKind))> {
 /// Parses `7f19 symbol+0x1f (object)`: the symbol, and the kind of the frame according to the object.
 fn parse_place(text: &str) -> Option<(String, FrameKind)> {
     let (address, rest) = text.split_once(' ')?;
-    let is_object = rest.starts_with('(') && rest.find(')') == Some(rest.len() - 1);
+    let is_object = ["(/", "(["].iter().any(|start| rest.starts_with(start))
+        || rest.starts_with('(') && rest.find(')') == Some(rest.len() - 1);
     // A number before an event is a period.
     let is_event = rest.split(' ').next().is_some_and(is_event);
     if !is_address(address) || rest.starts_with(' ') || is_object || is_event {
         return None;
     }
     let named = rest.strip_suffix(')').map(|rest| rest.strip_suffix(" (deleted)").unwrap_or(rest));
-    // The JDK has functions such as `StubRoutines (1)`.
-    let named = named.and_then(|named| named.rsplit_once(" (")).filter(|(_, object)| !is_number(object));
-    let (symbol, object) = named.unwrap_or((rest, ""));
+    let (symbol, object) = named.and_then(split_object).unwrap_or((rest, ""));
     let symbol = match symbol.rsplit_once("+0x") {
         Some((symbol, offset)) if is_address(offset) => symbol,
         _ => symbol,
@@ -333,6 +335,15 @@ fn parse_place(text: &str) -> Option<(String, FrameKind)> {
         _ => FrameKind::Unknown,
     };
     Some((symbol.trim().to_string(), kind))
+}
+
+/// Splits `symbol (object`. Paths can have blanks and parentheses, and so do functions of the JDK: `StubRoutines (1)`.
+fn split_object(named: &str) -> Option<(&str, &str)> {
+    let path = [" (/", " (["].iter().filter_map(|start| named.find(start)).min();
+    match path {
+        Some(at) => Some((&named[..at], &named[at + 2..])),
+        None => named.rsplit_once(" (").filter(|(_, object)| !is_number(object)),
+    }
 }
 
 /// Returns true for the kernel and its modules, which have names in brackets, like some memory areas of programs.
@@ -421,6 +432,8 @@ mod tests {
             ("swapper     0/0     [112]  5578.690034: cpu-clock: ", "swapper", "cpu-clock"),
             ("my worker:1 [2] 12054  3731.115615:     250000 cpu-clock: ", "my worker:1 [2]", "cpu-clock"),
             (" 12054  3731.115615: cpu-clock: ", "12054", "cpu-clock"),
+            ("#1 worker   6402 32820.747316:    2004008 cpu-clock:u: ", "#1 worker", "cpu-clock:u"),
+            ("x  123 9.5:   6402 [001] 32820.747316:    2004008 cpu-clock:u: ", "x  123 9.5:", "cpu-clock:u"),
             ("my worker   12054 [003] U      3731.115615:     250000 cpu-clock: ", "my worker", "cpu-clock"),
             ("prog   12054 K      3731.115615: cpu-clock: ", "prog", "cpu-clock"),
             (
@@ -552,6 +565,9 @@ mod tests {
             ("  118e mix (inlined)", "mix", FrameKind::Inlined),
             ("  118e [unknown] (/usr/lib/x.so)", "[unknown]", FrameKind::Unknown),
             ("\t  119b leaf+0x4b (/opt/prog (deleted))", "leaf", FrameKind::Unknown),
+            ("  1227 touch+0x57 (/opt/My App (x86)/bin/ex)", "touch", FrameKind::Unknown),
+            ("  1227 touch (/opt/v1.2 (beta) (deleted))", "touch", FrameKind::Unknown),
+            ("  1227 StubRoutines (1)+0x57 (/opt/a (b)/x.so)", "StubRoutines (1)", FrameKind::Unknown),
             (
                 "\t  119b std::vector<int>::at(int) const+0x4b (/opt/prog)",
                 "std::vector<int>::at(int) const",
@@ -563,6 +579,7 @@ mod tests {
         assert_eq!(parse_frame("118e mix"), None);
         assert_eq!(parse_frame("  mix up"), None);
         assert_eq!(parse_frame("  118e (/opt/prog)"), None);
+        assert_eq!(parse_frame("  118e (/opt/My App (x86)/prog)"), None);
     }
 
     #[test]

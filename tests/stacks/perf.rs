@@ -88,7 +88,13 @@ fn recordings_at_different_rates_are_merged_with_a_warning() {
     assert!(!warns("merge slow.pb.gz slow.data -o twice.pb.gz"));
     assert!(!warns("convert fast.data -o fast.pb.gz"));
     assert!(warns("merge slow.pb.gz fast.pb.gz -o both.pb.gz"));
-    assert!(!warns("merge --weighted-input=10,slow.pb.gz fast.pb.gz -o weighted.pb.gz --force"));
+    assert!(!warns("merge --weighted-input=10,slow.pb.gz fast.pb.gz -o of-pprof.pb.gz"));
+    // A weight multiplies the recorded time of both.
+    let times = ["weighted.pb.gz", "of-pprof.pb.gz"].map(|file| {
+        let shown = String::from_utf8(folder.run(&format!("show {file}")).stdout).unwrap();
+        shown.lines().find(|line| line.starts_with("Recorded time: ")).map(str::to_string)
+    });
+    assert!(times[0].is_some() && times[0] == times[1], "{times:?}");
 }
 
 #[test]

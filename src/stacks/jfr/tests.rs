@@ -608,7 +608,7 @@ fn calls_are_counted_once_for_each_jvm() {
     let [mut one, mut other] = [StackTable::new(), StackTable::new()];
     read(&of_chunk(3, 5), &mut one);
     read(&of_chunk(3, 7), &mut other);
-    one.observed.absorb(&other.observed);
+    one.observed.absorb(&other.observed, 1);
     assert_eq!(one.warnings_about_counts().len(), 1);
 }
 
@@ -627,7 +627,7 @@ fn a_chunk_that_several_recordings_have_gets_a_warning() {
     let [mut one, mut other] = [StackTable::new(), StackTable::new()];
     add(&mut one, &first);
     add(&mut other, &[first.clone(), second.clone()].concat());
-    one.observed.absorb(&other.observed);
+    one.observed.absorb(&other.observed, 1);
     assert_eq!(one.warnings_about_counts().len(), 1);
 }
 
