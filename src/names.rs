@@ -42,7 +42,7 @@ pub(crate) fn split_local(name: &[u8]) -> (&[u8], &[u8]) {
     }
 }
 
-/// Cuts the hash of Rust's legacy mangling, `17h`, 16 hexadecimal digits and `E`, and what follows it, suffixes that begin
+/// Cuts the hash of Rust's legacy mangling (`17h`, 16 hexadecimal digits and `E`) and the suffixes after it, which begin
 /// with a dot. `None` for a name without the hash.
 pub(crate) fn without_rust_hash(symbol: &[u8]) -> Option<&[u8]> {
     let mut stem = symbol;
@@ -220,7 +220,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_hash_of_rust_is_cut_with_what_follows() {
+    fn the_hash_of_rust_is_cut_with_its_suffixes() {
         let without = |name: &str| without_rust_hash(name.as_bytes()).map(|path| path.escape_ascii().to_string());
         let path = "_ZN29_$LT$t..A$u20$as$u20$t..S$GT$2go";
         for suffix in ["", ".llvm.123", ".part.0.llvm.7"] {

@@ -49,7 +49,7 @@ impl fmt::Display for Input {
     }
 }
 
-/// What was found in a directory tree.
+/// The directories and links of a directory tree.
 struct Walk {
     /// The parent directories, and in profbridge mode all directories that were entered: a link to one of them would
     /// count its files twice.

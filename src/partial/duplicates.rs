@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn mergers_of_one_job_tell_files_by_their_paths() {
+    fn files_of_several_mergers_are_compared_by_path() {
         let merger = |path: &str| Duplicates::of(Path::new(path), false, &[input(path, Some(1))]);
         let other = |path: &str| merger(path).for_other_merger(Path::new("the other merger"));
         let mut sum = merger("h1/default.profraw");
