@@ -2,6 +2,8 @@
 
 use crate::error::{Error, Result};
 use crate::expressions::{self, Regex};
+#[cfg(feature = "demangle")]
+use cpp_demangle::{DemangleOptions, Symbol};
 
 /// Returns the name of a local function of IR profiles in the form of LLVM up to 17, `file:function`; `None` for a name
 /// that does not have the form of later releases.
@@ -67,7 +69,45 @@ pub fn demangled(symbol: &str) -> Option<String> {
     if let Ok(rust) = rustc_demangle::try_demangle(symbol) {
         return Some(format!("{rust:#}"));
     }
-    symbol.starts_with("_Z").then(|| cpp_demangle::Symbol::new(symbol).ok()?.demangle().ok()).flatten()
+    symbol.starts_with("_Z").then(|| demangled_cpp(&Symbol::new(symbol).ok()?, &DemangleOptions::new())).flatten()
+}
+
+/// Demangles a symbol of C++ like c++filt and perf. The library prints `f<int, >` for an empty parameter pack,
+/// and `(unsigned int)5` for `5u`.
+#[cfg(feature = "demangle")]
+pub(crate) fn demangled_cpp(symbol: &Symbol<&str>, options: &DemangleOptions) -> Option<String> {
+    const PACKS: [(&str, &str); 7] =
+        [(", &&)", ")"), (", &&,", ","), (", >", ">"), (", )", ")"), ("<, ", "<"), ("(, ", "("), (", , ", ", ")];
+    const NUMBERS: [(&str, &str); 5] = [
+        ("(unsigned int)", "u"),
+        ("(unsigned long)", "ul"),
+        ("(unsigned long long)", "ull"),
+        ("(long)", "l"),
+        ("(long long)", "ll"),
+    ];
+    let mut name = symbol.demangle_with_options(options).ok()?;
+    while let Some((found, instead)) = PACKS.iter().find(|(found, _)| name.contains(found)) {
+        name = name.replace(found, instead);
+    }
+    // After a blank, it belongs to the type of an array.
+    if let Some(at) = name.find("(&&)").filter(|at| *at > 0 && name.as_bytes()[at - 1] != b' ') {
+        name.replace_range(at + 1..at + 3, "");
+    }
+    for (kind, suffix) in NUMBERS {
+        let mut from = 0;
+        while let Some(at) = name[from..].find(kind).map(|at| from + at) {
+            let number = &name[at + kind.len()..];
+            let sign = usize::from(number.starts_with('-'));
+            let digits = number[sign..].bytes().take_while(u8::is_ascii_digit).count();
+            from = at + kind.len() + sign + digits;
+            if digits > 0 {
+                name.insert_str(from, suffix);
+                name.replace_range(at..at + kind.len(), "");
+                from = from + suffix.len() - kind.len();
+            }
+        }
+    }
+    Some(name)
 }
 
 /// Returns `None`: the feature `demangle` is off.
@@ -218,6 +258,22 @@ fn contains(name: &[u8], part: &[u8]) -> bool {
 #[cfg(all(test, feature = "regex", feature = "demangle"))]
 mod tests {
     use super::*;
+
+    #[cfg(feature = "demangle")]
+    #[test]
+    fn names_of_cpp_are_those_of_other_tools() {
+        for (symbol, expected) in [
+            ("_Z3invIZ4mainE3$_0JEEiT_DpT0_", "int inv<main::$_0>(main::$_0)"),
+            ("_Z3litILm5EEii", "int lit<5ul>(int)"),
+            ("_Z3litILj5EEii", "int lit<5u>(int)"),
+            ("_Z3litILln5EEii", "int lit<-5l>(int)"),
+            ("_Z3litILi5EEii", "int lit<5>(int)"),
+            ("_Z1gIJEEvDpOT_", "void g<>()"),
+            ("_ZN4llvm15AnalysisManagerINS_8FunctionEJEE5clearEv", "llvm::AnalysisManager<llvm::Function>::clear()"),
+        ] {
+            assert_eq!(demangled(symbol).as_deref(), Some(expected), "{symbol}");
+        }
+    }
 
     #[test]
     fn the_hash_of_rust_is_cut_with_its_suffixes() {

@@ -354,7 +354,7 @@ impl Stacks {
     }
 
     fn __repr__(&self) -> String {
-        format!("<profbridge.Stacks of {} samples>", self.merged.table.samples().len())
+        format!("<profbridge.Stacks of {} distinct stacks>", self.merged.table.samples().len())
     }
 }
 

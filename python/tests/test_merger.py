@@ -193,6 +193,16 @@ class Parts(TestCase):
         with self.assertRaises(profbridge.UsageError):
             profbridge.Merger.from_bytes(part.read_bytes()).add(paths[0])
 
+    def test_thresholds_count_local_functions_of_several_releases_once(self) -> None:
+        inputs = [TESTDATA / "raw" / f"clang-{release}-ir.profraw" for release in (14, 22)]
+        merged = profbridge.merge(inputs, target="llvm-19")
+        written = profbridge.read(merged.to_bytes(target="llvm-19"))
+        self.assertLess(len(written), len(merged))
+        self.assertEqual(merged.report["functions"], len(written))
+        for minimum, target in [(len(merged), "llvm-19"), (len(merged), None)]:
+            with self.assertRaises(profbridge.GateError):
+                profbridge.merge(inputs, target=target, min_functions=minimum)
+
     def test_an_input_of_two_mergers_is_an_error(self) -> None:
         path = self.folder / "a.proftext"
         path.write_text(":ir\nmain\n1\n1\n5\n")

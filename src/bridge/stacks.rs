@@ -64,6 +64,10 @@ pub struct SampleReport {
     pub hidden_methods: u64,
     /// Distinct frames without a BCI.
     pub unknown_bci_frames: u64,
+    /// Frames whose line numbers are not written.
+    pub(crate) frame_lines: u64,
+    /// Frames whose types (interpreted, compiled, inlined) are not written.
+    pub(crate) frame_kinds: u64,
     /// Stacks that were merged because they differ only in data that is not written.
     pub merged_stacks: u64,
     /// Threads whose names are not written.
@@ -93,6 +97,8 @@ impl SampleReport {
             ),
             (self.hidden_methods.into(), "method", "of hidden classes, dropped from stacks"),
             (self.unknown_bci_frames.into(), "frame", "without a known BCI"),
+            (self.frame_lines.into(), "line number", "of frames, dropped"),
+            (self.frame_kinds.into(), "type", "of frames (interpreted, compiled, inlined), dropped"),
             (
                 self.merged_stacks.into(),
                 "stack",
@@ -180,9 +186,9 @@ impl Writer<'_> {
         let mut hits: BTreeMap<ContextHandle, u64> = BTreeMap::new();
         let mut distinct = BTreeSet::new();
         let mut threads = BTreeSet::new();
-        let mut unknown = BTreeSet::new();
+        let mut frames = BTreeMap::new();
         for sample in self.table.samples() {
-            let context = self.context(sample.key.stack, &mut contexts, &mut unknown);
+            let context = self.context(sample.key.stack, &mut contexts, &mut frames);
             let sum = hits.entry(context).or_default();
             *sum = sum.saturating_add(sample.hits).min(MAX_COUNT);
             distinct.insert(sample.key.stack);
@@ -194,7 +200,10 @@ impl Writer<'_> {
         self.report.stacks = hits.len() as u64;
         self.report.merged_stacks = (distinct.len() - hits.len()) as u64;
         self.report.threads = threads.len() as u64;
-        self.report.unknown_bci_frames = unknown.len() as u64;
+        let frames_with = |test: &dyn Fn(&Frame) -> bool| frames.values().filter(|frame| test(frame)).count() as u64;
+        self.report.unknown_bci_frames = frames_with(&|frame| frame.bci.is_none());
+        self.report.frame_lines = frames_with(&|frame| frame.line.is_some());
+        self.report.frame_kinds = frames_with(&|frame| frame.kind != FrameKind::Unknown);
         self.report.hits = hits.values().map(|hits| u128::from(*hits)).sum();
         let entries = hits.into_iter().map(|(context, count)| CountEntry { context, count });
         self.document.sections.samples = entries.collect();
@@ -227,7 +236,7 @@ impl Writer<'_> {
         &mut self,
         stack: StackId,
         known: &mut [Option<ContextHandle>],
-        unknown: &mut BTreeSet<usize>,
+        frames: &mut BTreeMap<usize, Frame>,
     ) -> ContextHandle {
         let mut missing = vec![stack];
         let mut context = ContextHandle::ROOT;
@@ -245,9 +254,7 @@ impl Writer<'_> {
         while let Some(stack) = missing.pop() {
             let id = self.table.leaf(stack);
             let frame = self.table.frame(id);
-            if frame.bci.is_none() {
-                unknown.insert(id.index());
-            }
+            frames.insert(id.index(), frame);
             let method = self.method(frame.function);
             let bci = frame.bci.unwrap_or(self.options.unknown_bci);
             context = self.document.contexts.child(context, IprofFrame { method, bci });

@@ -125,8 +125,16 @@ impl Merged {
         if report.profile.memprof.is_some() && write.format.holds_memory() {
             settings.refuse_filters("a memory profile, which contains hashes instead of names")?;
         }
+        let origins = report.origins();
+        // Only then, functions have two names of which the target knows one.
+        let original = (origins.may_be_before_18 && origins.may_be_from_18).then(|| report.profile.clone());
+        if original.is_some() {
+            let adapting = adapting(target, origins);
+            cross(&mut report.profile, &mut write.filter, &adapting, false)?;
+        }
         let facts = settings.check(|wanted| report.facts(&write, &options.read.limits, wanted))?;
-        let (warnings, origins) = (warnings(&report, heard), report.origins());
+        report.profile = original.unwrap_or(report.profile);
+        let warnings = warnings(&report, heard);
         let filter = options.filter;
         let kept = (!filter.is_none()).then(|| report.profile.functions.filtered(|name| filter.keeps(name)));
         let mut about = About::new(&report.inputs, &facts, warnings);
@@ -235,8 +243,7 @@ impl Merged {
         if by_inputs {
             (target, _) = target.storing(&self.profile, settings.form)?;
         }
-        let mut options = CrossReleaseOptions::new(target.release, target.indexed_version, self.origins);
-        options.release_is_given = !by_inputs;
+        let mut options = adapting(target, self.origins);
         options.hashes = settings.hashes;
         let (mut profile, mut filter) = (self.profile.clone(), self.filter.clone());
         let crossed = cross(&mut profile, &mut filter, &options, settings.strict)?;
@@ -261,6 +268,13 @@ impl Merged {
         let unused = crossed.findings.iter().filter(|finding| finding.kind.is_loss()).map(Finding::to_string);
         Ok(Written { bytes: encoded.bytes, warnings: unused.chain(lost).collect() })
     }
+}
+
+/// Returns the options of names and hashes for a target.
+fn adapting(target: Target, origins: Origins) -> CrossReleaseOptions {
+    let mut options = CrossReleaseOptions::new(target.release, target.indexed_version, origins);
+    options.release_is_given = target.source != TargetSource::Inputs;
+    options
 }
 
 /// Returns the error of the first input that could not be read.

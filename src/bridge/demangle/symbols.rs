@@ -6,7 +6,7 @@
 //! symbols (constructors, operators, templates, `std`, qualifiers of methods, internal linkage, clones) may demangle to
 //! the same text and are rejected.
 
-use crate::names::without_rust_hash;
+use crate::names::{demangled_cpp, without_rust_hash};
 use cpp_demangle::{DemangleOptions, Symbol};
 use msvc_demangler::DemangleFlags;
 
@@ -232,7 +232,7 @@ pub(super) fn class_of_vtable(symbol: &[u8]) -> Option<String> {
     let symbol = std::str::from_utf8(symbol).ok()?;
     let symbol = symbol.strip_prefix('\x01').unwrap_or(symbol);
     if symbol.starts_with("_ZTV") {
-        let text = Symbol::new(symbol_without_clones(symbol)).ok()?.demangle().ok()?;
+        let text = demangled_cpp(&Symbol::new(symbol_without_clones(symbol)).ok()?, &DemangleOptions::new())?;
         // This library prints `{vtable(Shape)}`, others `vtable for Shape`.
         let class = text.strip_prefix("{vtable(").and_then(|rest| rest.strip_suffix(")}"));
         return class.or_else(|| text.strip_prefix("vtable for ")).map(str::to_string);
@@ -265,8 +265,8 @@ fn itanium(symbol: &str) -> Option<Demangled> {
         return None;
     }
     let parsed = Symbol::new(symbol_without_clones(symbol)).ok()?;
-    let full = parsed.demangle().ok()?;
-    let qualified = parsed.demangle_with_options(&DemangleOptions::new().no_params().no_return_type()).ok()?;
+    let full = demangled_cpp(&parsed, &DemangleOptions::new())?;
+    let qualified = demangled_cpp(&parsed, &DemangleOptions::new().no_params().no_return_type())?;
     Demangled::from_signature(qualified, &full)
 }
 

@@ -10,7 +10,7 @@
 use crate::instr::cross_release::finding::{Counted, CrossReleaseOptions, FindingKind, HashPolicy, Origins};
 use crate::instr::cross_release::names::{Changes, Rebuilt, rebuild};
 use crate::model::record::is_of_bridge;
-use crate::model::{FunctionView, Profile, RecordId, Release};
+use crate::model::{FunctionId, FunctionView, Profile, RecordId, Release};
 use crate::names::without_rust_hash;
 use std::collections::{BTreeSet, HashMap};
 
@@ -34,6 +34,9 @@ pub(super) fn adapt_hashes(
         return (None, release, version);
     }
     let reads_fourth = version >= FOURTH_VERSION;
+    if reads_fourth && options.indexed_version < FOURTH_VERSION {
+        found.single(profile).into_iter().for_each(|id| counted.add(FindingKind::AmbiguousHash, id));
+    }
     if options.hashes == HashPolicy::Keep {
         found.note_kept(profile, reads_fourth, counted);
         return (None, release, version);
@@ -134,6 +137,14 @@ impl Hashes {
             return (FOURTH_RELEASE, FOURTH_VERSION);
         }
         asked
+    }
+
+    /// Returns the function with the only large hash, if it looks like version 4. One in sixteen of version 3 does.
+    fn single(&self, profile: &Profile) -> Option<FunctionId> {
+        let [id] = self.fourth.as_slice() else { return None };
+        let is_single = self.third.is_empty() && self.is_fourth;
+        let mut functions = profile.functions.iter().filter(|_| is_single);
+        functions.find(|function| function.record_ids().any(|own| own == *id)).map(|function| function.id())
     }
 
     /// Counts the functions that the target will not find if all hashes are kept.

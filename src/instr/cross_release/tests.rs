@@ -246,6 +246,10 @@ fn large_hashes_of_22_raise_only_the_inferred_target() {
     by_inputs.release_is_given = false;
     let crossed = cross(input(), &by_inputs);
     assert_eq!((crossed.release, crossed.indexed_version), (Release(22), 13));
+    // One in sixteen hashes of LLVM 21 looks so.
+    assert_eq!(kinds(&crossed), [(FindingKind::AmbiguousHash, 1)]);
+    let crossed = cross(front_end(&[("f", LARGE_OF_22, 1), ("g", LARGE_OF_22 + 1, 1)]), &by_inputs);
+    assert_eq!((crossed.indexed_version, kinds(&crossed)), (13, vec![]));
     let crossed = cross(input(), &options(19));
     assert_eq!((crossed.release, crossed.indexed_version), (Release(19), 12));
     assert_eq!(kinds(&crossed), [(FindingKind::HashOfLaterRelease, 1)]);

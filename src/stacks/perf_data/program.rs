@@ -2,7 +2,9 @@
 
 use crate::error::{Error, Result};
 use crate::limits::Limits;
+use crate::names::demangled_cpp;
 use crate::objects;
+use cpp_demangle::DemangleOptions;
 use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol, SectionFlags, SymbolKind};
 use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
@@ -293,9 +295,9 @@ fn demangled(symbol: &[u8]) -> Arc<str> {
         return format!("{rust:#}").into();
     }
     if symbol.starts_with("_Z") {
-        let options = cpp_demangle::DemangleOptions::new().no_params().no_return_type();
-        let parsed = cpp_demangle::Symbol::new(symbol.as_bytes()).ok();
-        if let Some(name) = parsed.and_then(|parsed| parsed.demangle_with_options(&options).ok()) {
+        let options = DemangleOptions::new().no_params().no_return_type();
+        let parsed = cpp_demangle::Symbol::new(&*symbol).ok();
+        if let Some(name) = parsed.and_then(|parsed| demangled_cpp(&parsed, &options)) {
             return name.into();
         }
     }
