@@ -25,6 +25,7 @@ use profbridge::{Error, Limits, Result};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -354,7 +355,8 @@ impl Stacks {
     }
 
     fn __repr__(&self) -> String {
-        format!("<profbridge.Stacks of {} distinct stacks>", self.merged.table.samples().len())
+        let stacks: HashSet<_> = self.merged.table.samples().map(|sample| sample.key.stack).collect();
+        format!("<profbridge.Stacks of {} distinct stacks>", stacks.len())
     }
 }
 

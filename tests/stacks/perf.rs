@@ -359,6 +359,17 @@ fn a_stripped_program_has_the_functions_of_its_separate_debug_file() {
         assert!(!warnings.contains(&warning) && !warnings.contains("no samples of this program"), "{warnings}");
         assert_eq!(folder.read("b.collapsed"), folder.read("full.collapsed"), "{binaries}");
     }
+    // perf stores no build ids of programs that only call others.
+    assert!(runs(
+        "perf",
+        &["record", "-B", "-q", "-F", "199", "-e", "cpu-clock", "-g", "-o", "ids.data", "./spin"],
+        at
+    ));
+    for binary in ["spin.debug", "full"] {
+        let warnings = run(&format!("convert ids.data --binary {binary} -o b.collapsed"));
+        assert!(!warnings.contains(&warning) && !warnings.contains("no samples of this program"), "{warnings}");
+        assert!(folder.read("b.collapsed").contains(";mix"));
+    }
     // perf stored a copy before the program was stripped.
     let cache = at.join(".debug/.build-id/a1/b2c3d4");
     std::fs::create_dir_all(&cache).unwrap();

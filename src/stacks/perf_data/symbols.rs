@@ -220,6 +220,21 @@ impl Resolver<'_> {
         let expected = self.build_id(file);
         let recorded = String::from_utf8_lossy(without_mark(&file.path)).into_owned();
         let name = Path::new(&recorded).file_name();
+        let path = match &self.options.symfs {
+            Some(root) => root.join(recorded.trim_start_matches('/')),
+            None => PathBuf::from(&recorded),
+        };
+        let open_recorded =
+            || if recorded.starts_with('/') { Program::open(&path) } else { Err("not a file".to_string()) };
+        // perf stores the build ids of files in which samples are, not those of their callers.
+        let id_at_path = || {
+            if self.options.binaries.is_empty() {
+                None
+            } else {
+                open_recorded().ok().and_then(|found| found.build_id())
+            }
+        };
+        let id = expected.clone().or_else(id_at_path);
         let mut mismatch = None;
         let mut is_right = |program: &Program| {
             let (Some(expected), found) = (&expected, program.build_id()) else { return true };
@@ -233,11 +248,11 @@ impl Resolver<'_> {
         };
         for path in &self.options.binaries {
             let has_name = path.file_name() == name;
-            if !has_name && expected.is_none() {
+            if !has_name && id.is_none() {
                 continue;
             }
             let program = Program::open(path);
-            let has_id = |program: &Program| expected.is_some() && program.build_id() == expected;
+            let has_id = |program: &Program| id.is_some() && program.build_id() == id;
             match program {
                 Ok(program) if has_id(&program) || has_name && is_right(&program) => {
                     self.used.push(path.clone());
@@ -255,12 +270,7 @@ impl Resolver<'_> {
         if let Some(given) = given {
             return Ok(given);
         }
-        let path = match &self.options.symfs {
-            Some(root) => root.join(recorded.trim_start_matches('/')),
-            None => PathBuf::from(&recorded),
-        };
-        let opened = if recorded.starts_with('/') { Program::open(&path) } else { Err("not a file".to_string()) };
-        match opened {
+        match open_recorded() {
             Ok(program) if is_right(&program) => return Ok(program),
             Ok(_) => {}
             Err(reason) => mismatch = mismatch.or(Some(reason)),
