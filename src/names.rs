@@ -93,21 +93,30 @@ pub(crate) fn demangled_cpp(symbol: &Symbol<&str>, options: &DemangleOptions) ->
     if let Some(at) = name.find("(&&)").filter(|at| *at > 0 && name.as_bytes()[at - 1] != b' ') {
         name.replace_range(at + 1..at + 3, "");
     }
-    for (kind, suffix) in NUMBERS {
-        let mut from = 0;
-        while let Some(at) = name[from..].find(kind).map(|at| from + at) {
-            let number = &name[at + kind.len()..];
-            let sign = usize::from(number.starts_with('-'));
-            let digits = number[sign..].bytes().take_while(u8::is_ascii_digit).count();
-            from = at + kind.len() + sign + digits;
-            if digits > 0 {
-                name.insert_str(from, suffix);
-                name.replace_range(at..at + kind.len(), "");
-                from = from + suffix.len() - kind.len();
+    let (mut out, mut rest) = (String::with_capacity(name.len()), &*name);
+    while let Some(at) = rest.find('(') {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let number = NUMBERS.iter().find_map(|(kind, suffix)| {
+            let after = rest.strip_prefix(kind)?;
+            let sign = usize::from(after.starts_with('-'));
+            let digits = after[sign..].bytes().take_while(u8::is_ascii_digit).count();
+            (digits > 0).then(|| (after.split_at(sign + digits), suffix))
+        });
+        match number {
+            Some(((number, after), suffix)) => {
+                out.push_str(number);
+                out.push_str(suffix);
+                rest = after;
+            }
+            None => {
+                out.push('(');
+                rest = &rest[1..];
             }
         }
     }
-    Some(name)
+    out.push_str(rest);
+    Some(out)
 }
 
 /// Returns `None`: the feature `demangle` is off.

@@ -127,10 +127,12 @@ impl Part {
         {
             return Err(usage(py, format!("the mergers have different targets: {one} and {other}")));
         }
-        let copy = py.detach(|| later.sum().clone());
-        let Some(sum) = copy else { return Ok(()) };
-        let inputs = later.duplicates().for_other_merger(OTHER_MERGER.as_ref());
-        py.detach(|| self.join(sum, inputs)).or_raise(py)
+        let appended = py.detach(|| {
+            let inputs = later.duplicates().for_other_merger(OTHER_MERGER.as_ref());
+            let sum = later.sum().clone();
+            sum.map_or(Ok(()), |sum| self.join(sum, inputs))
+        });
+        appended.or_raise(py)
     }
 
     /// Adds the inputs of a partial merge, which is an input itself or the state of a pickled merger. Returns the
@@ -143,8 +145,8 @@ impl Part {
         })?;
         let restored = restored.or_raise(py)?;
         let kept = kept_settings(py, &restored)?;
-        let name = if is_input { UNNAMED } else { THIS_MERGER };
-        let inputs = Duplicates::of(name.as_ref(), is_input, restored.inputs());
+        let own = Duplicates::of(THIS_MERGER.as_ref(), false, restored.inputs());
+        let inputs = if is_input { own.for_other_merger(UNNAMED.as_ref()) } else { own };
         py.detach(|| self.join(restored, inputs)).or_raise(py)?;
         Ok(kept)
     }

@@ -222,14 +222,20 @@ class Parts(TestCase):
             with self.assertRaisesRegex(profbridge.UsageError, "the other merger and .* both contain a.proftext"):
                 one.merge(other)
             self.assertEqual(one.finish().find("main")[0].counters.to_pylist(), [5])
-        with self.assertRaisesRegex(profbridge.UsageError, "both contain a.proftext"):
-            profbridge.Merger().merge(merger()).add(path)
+        for one in [profbridge.Merger().merge(merger()), profbridge.Merger.from_bytes(merger().to_bytes())]:
+            with self.assertRaisesRegex(profbridge.UsageError, "both contain a.proftext"):
+                one.add(path)
         # Hosts may write the same bytes to files of one name.
         other_host = self.folder / "host" / "a.proftext"
         other_host.parent.mkdir()
         other_host.write_bytes(path.read_bytes())
         of_host = profbridge.Merger().add(other_host)
-        for one, other in [(merger(), of_host), (pickled(merger()), pickled(of_host))]:
+        restored = profbridge.Merger.from_bytes
+        for one, other in [
+            (merger(), of_host),
+            (pickled(merger()), pickled(of_host)),
+            (restored(merger().to_bytes()), restored(of_host.to_bytes())),
+        ]:
             self.assertEqual(one.merge(other).finish().find("main")[0].counters.to_pylist(), [10])
         part = self.folder / "a.part"
         part.write_bytes(merger().to_bytes())

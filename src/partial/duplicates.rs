@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 ///
 /// Two inputs with the same bytes are not duplicates, because two runs of a program often write the same counts. A
 /// profile in a partial merge is a duplicate if another input also contains it, in whatever directory. Mergers of one job
-/// know the paths of their files, so that a duplicate has the same path. Two files that watches claimed are two files,
-/// because a watch deletes what it merged.
+/// know the directories of their files, so that a duplicate is in the same one. Two files that watches claimed are two
+/// files, because a watch deletes what it merged.
 #[derive(Debug, Clone, Default)]
 pub struct Duplicates {
     seen: HashMap<(OsString, u64), Vec<Source>>,
@@ -47,8 +47,13 @@ impl Source {
         match self.is_claimed && other.is_claimed {
             true => false,
             false if origins.contains(&Origin::Partial) => true,
-            false => origins.contains(&Origin::Merger) && self.profile == other.profile,
+            false => origins.contains(&Origin::Merger) && self.may_be_at(&other.profile),
         }
+    }
+
+    /// Returns true if paths can be those of one file: a relative path may begin anywhere.
+    fn may_be_at(&self, path: &Path) -> bool {
+        self.profile.ends_with(path) || path.ends_with(&self.profile)
     }
 }
 
@@ -177,6 +182,7 @@ mod tests {
         }
         assert!(sum.check(&merger("h2/default.profraw")).is_err(), "the other merger has it");
         assert!(sum.check(&merger("h1/default.profraw")).is_ok(), "a file can be added twice");
+        assert!(sum.check(&other("/data/h2/default.profraw")).is_err(), "one path may be relative");
         let part = Duplicates::of(Path::new("x.part"), true, &[input("default.profraw", Some(1))]);
         assert!(sum.check(&part).is_err());
         assert!(part.for_other_merger(Path::new("the other merger")).check(&merger("h4/default.profraw")).is_err());

@@ -141,9 +141,8 @@ impl Hashes {
 
     /// Returns the function with the only large hash, if it looks like version 4. One in sixteen of version 3 does.
     fn single(&self, profile: &Profile) -> Option<FunctionId> {
-        let [id] = self.fourth.as_slice() else { return None };
-        let is_single = self.third.is_empty() && self.is_fourth;
-        let mut functions = profile.functions.iter().filter(|_| is_single);
+        let ([], [id]) = (&*self.third, &*self.fourth) else { return None };
+        let mut functions = profile.functions.iter();
         functions.find(|function| function.record_ids().any(|own| own == *id)).map(|function| function.id())
     }
 
