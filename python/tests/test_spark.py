@@ -138,6 +138,21 @@ class Spark(TestCase):
         self.assertEqual([each["path"] for each in merger.inputs], sorted(map(str, paths)))
         self.assertEqual(merger.finish().to_bytes(), merged_by_program(sorted(paths)))
 
+    def test_hosts_with_equal_files_are_counted_for_every_number_of_partitions(self) -> None:
+        [dump] = raw_dumps("clang-22-ir.profraw")
+        paths = [self.folder / "dumps" / f"host{at}" / "default.profraw" for at in range(4)]
+        for path in paths:
+            path.parent.mkdir(parents=True)
+            path.write_bytes(dump.read_bytes())
+        for partitions in (1, 2, 4):
+            merged = profbridge.spark.merge(self.spark, str(self.folder / "dumps" / "*"), partitions=partitions)
+            self.assertEqual(merged, merged_by_program(paths), partitions)
+        # A partial merge has the file, too.
+        part = self.folder / "dumps" / "host0" / "x.part"
+        part.write_bytes(profbridge.Merger().add(paths[0]).to_bytes())
+        with self.assertRaisesRegex(profbridge.UsageError, "both contain default.profraw"):
+            profbridge.spark.merge(self.spark, str(self.folder / "dumps" / "*"), partitions=5)
+
     def test_nothing_to_read_is_an_error(self) -> None:
         (self.folder / "dumps").mkdir()
         with self.assertRaises(profbridge.UsageError):
