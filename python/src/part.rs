@@ -24,7 +24,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 const NAME_THE_FAMILY: &str = "a file that is not a profile was read as an instrumentation profile; set family=";
 
 /// The names of mergers in messages about inputs that would count twice.
-const OTHER_MERGER: &str = "the other merger";
+const OTHER_MERGER: &str = "another merger";
 const THIS_MERGER: &str = "this merger";
 
 /// The files of a directory that are profiles, or the path itself.

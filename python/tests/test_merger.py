@@ -219,7 +219,7 @@ class Parts(TestCase):
             (merger(), pickled(merger())),
             (pickled(merger()), pickled(merger())),
         ]:
-            with self.assertRaisesRegex(profbridge.UsageError, "the other merger and .* both contain a.proftext"):
+            with self.assertRaisesRegex(profbridge.UsageError, "another merger and .* both contain a.proftext"):
                 one.merge(other)
             self.assertEqual(one.finish().find("main")[0].counters.to_pylist(), [5])
         for one in [profbridge.Merger().merge(merger()), profbridge.Merger.from_bytes(merger().to_bytes())]:

@@ -172,20 +172,20 @@ mod tests {
     #[test]
     fn files_of_several_mergers_are_compared_by_path() {
         let merger = |path: &str| Duplicates::of(Path::new(path), false, &[input(path, Some(1))]);
-        let other = |path: &str| merger(path).for_other_merger(Path::new("the other merger"));
+        let other = |path: &str| merger(path).for_other_merger(Path::new("another merger"));
         let mut sum = merger("h1/default.profraw");
         sum.append(other("h2/default.profraw")).unwrap();
         sum.append(merger("h3/default.profraw")).unwrap();
         for path in ["h1/default.profraw", "h2/default.profraw"] {
             let error = sum.check(&other(path)).unwrap_err().to_string();
-            assert!(error.contains("the other merger and ") && error.contains("default.profraw"), "{error}");
+            assert!(error.contains("another merger and ") && error.contains("default.profraw"), "{error}");
         }
         assert!(sum.check(&merger("h2/default.profraw")).is_err(), "the other merger has it");
         assert!(sum.check(&merger("h1/default.profraw")).is_ok(), "a file can be added twice");
         assert!(sum.check(&other("/data/h2/default.profraw")).is_err(), "one path may be relative");
         let part = Duplicates::of(Path::new("x.part"), true, &[input("default.profraw", Some(1))]);
         assert!(sum.check(&part).is_err());
-        assert!(part.for_other_merger(Path::new("the other merger")).check(&merger("h4/default.profraw")).is_err());
+        assert!(part.for_other_merger(Path::new("another merger")).check(&merger("h4/default.profraw")).is_err());
     }
 
     #[test]
