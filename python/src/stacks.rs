@@ -15,7 +15,9 @@ use arrow_schema::ArrowError;
 use profbridge::call_chains::statistics;
 use profbridge::call_chains::{FrameId, Selection, StackTable};
 use profbridge::families::plan::StackOutput;
-use profbridge::families::stack_files::{StackMergeOptions, StackSum, are_pprof, facts_of, merge_pprof, merge_tables};
+use profbridge::families::stack_files::{
+    StackMergeOptions, StackSum, are_pprof, facts_of, merge_pprof, merge_tables, without_addresses,
+};
 use profbridge::families::stack_output::{StackWriteOptions, encode_pprof, encode_table};
 use profbridge::families::{Facts, FailedMerge, OutputForm};
 use profbridge::input::{Family, Input};
@@ -57,9 +59,9 @@ impl Merged {
         Ok(State { table: self.table.clone(), pprof, about: self.about.clone() })
     }
 
-    /// Returns the samples of the event type that the program selects.
+    /// Returns the samples that the program shows: those of the main event type, with joined hidden classes.
     fn selected(&self) -> StackTable {
-        self.table.select(&Selection::default()).0
+        without_addresses(self.table.select(&Selection::default()).0)
     }
 
     /// Returns the content, without the inputs and the warnings.

@@ -189,6 +189,15 @@ class Conversions(TestCase):
             allocated.to_iprof()
         self.assertIsInstance(allocated.to_iprof(any_value=True), profbridge.Iprof)
 
+    def test_functions_and_statistics_join_hidden_classes_like_the_program(self) -> None:
+        classes = ["App$$Lambda$8.0x00007fdc60007a08", "App$$Lambda$15.0x00007f9a50007a08"]
+        stacks = profbridge.read("".join(f"App.main()V@1;{name}.run()V@4 3\n" for name in classes).encode())
+        assert isinstance(stacks, profbridge.Stacks)
+        rows = [("App.main()", 0, 6), ("App$$Lambda/0x….run()", 6, 6)]
+        self.assertEqual(sorted(tuple(row.values()) for row in stacks.functions()), sorted(rows))
+        methods = stacks.summary()["methods"]
+        self.assertEqual({method["method"] for method in methods}, {name for name, _, _ in rows})
+
     def test_both_families_merge_into_the_named_one(self) -> None:
         warnings.simplefilter("ignore", profbridge.ProfileWarning)
         inputs = [RAW / "clang-22-ir.profraw", TESTDATA / "iprof" / "fibonacci.iprof"]

@@ -247,11 +247,11 @@ pub struct ReadStats {
     pub samples_without_stack: u64,
     /// The units of each event type. There are several if sources with different units were read into one table.
     pub units: Vec<(SampleSource, Unit)>,
-    /// Events of a recording whose type was not requested, and samples of types that were not selected; 0 for samples that
-    /// count bytes or time.
+    /// Events of a recording within the requested time whose type was not requested, and samples of types that were not
+    /// selected; 0 for samples that count bytes or time.
     pub skipped_events: BTreeMap<SampleSource, u64>,
-    /// Samples and events outside the requested time.
-    pub samples_out_of_time: u64,
+    /// Events outside the requested time.
+    pub samples_out_of_time: BTreeMap<SampleSource, u64>,
     /// Lines of text that are not stacks.
     pub(crate) lines_skipped: u64,
     /// Entries of iprof files in other sections than that of the stacks.
@@ -298,11 +298,20 @@ pub struct ReadStats {
     pub(crate) counts_calls_twice: bool,
 }
 
+fn add_events(counts: &mut BTreeMap<SampleSource, u64>, source: SampleSource, events: u64) {
+    let sum = counts.entry(source).or_default();
+    *sum = sum.saturating_add(events);
+}
+
 impl ReadStats {
     /// Counts events that are not used because of their type.
     pub(crate) fn skip_events(&mut self, source: SampleSource, events: u64) {
-        let sum = self.skipped_events.entry(source).or_default();
-        *sum = sum.saturating_add(events);
+        add_events(&mut self.skipped_events, source, events);
+    }
+
+    /// Counts events outside the requested time.
+    pub(crate) fn add_out_of_time(&mut self, source: SampleSource, events: u64) {
+        add_events(&mut self.samples_out_of_time, source, events);
     }
 
     /// Adds the data of another source, whose samples count `weight` times.
@@ -326,6 +335,7 @@ impl ReadStats {
             self.add_unit(*source, *unit);
         }
         other.skipped_events.iter().for_each(|(source, events)| self.skip_events(*source, *events));
+        other.samples_out_of_time.iter().for_each(|(source, events)| self.add_out_of_time(*source, *events));
         for (what, count) in &other.left_out {
             self.leave_out(what, *count);
         }
@@ -333,7 +343,6 @@ impl ReadStats {
             (&mut self.parts, other.parts),
             (&mut self.duration_nanos, other.duration_nanos.saturating_mul(weight)),
             (&mut self.samples_without_stack, other.samples_without_stack.saturating_mul(weight)),
-            (&mut self.samples_out_of_time, other.samples_out_of_time),
             (&mut self.lines_skipped, other.lines_skipped),
             (&mut self.other_entries, other.other_entries),
             (&mut self.parts_cut, other.parts_cut),

@@ -116,7 +116,7 @@ impl StackTable {
         let mut skipped: BTreeMap<SampleSource, u64> = BTreeMap::new();
         for sample in self.samples() {
             let hits = u128::from(sample.hits);
-            if !has_source(&sample) {
+            if !has_source(sample.key.source) {
                 left_out.other_sources += hits;
                 let sum = skipped.entry(sample.key.source).or_default();
                 *sum = sum.saturating_add(sample.hits);
@@ -136,6 +136,7 @@ impl StackTable {
             let counts = self.observed.units.iter().all(|(of, unit)| *of != source || *unit == Unit::Hits);
             selected.observed.skip_events(source, if counts { events } else { 0 });
         }
+        selected.observed.samples_out_of_time.retain(|source, _| has_source(*source));
         (selected, left_out)
     }
 
@@ -144,7 +145,7 @@ impl StackTable {
         let has_source = self.source_chooser(selection);
         let unit_of = |source| self.observed.units.iter().find(|(of, _)| *of == source).map(|(_, unit)| *unit);
         let mut hits: BTreeMap<Unit, u128> = BTreeMap::new();
-        for sample in self.samples().filter(|sample| sample.hits > 0 && !has_source(sample)) {
+        for sample in self.samples().filter(|sample| sample.hits > 0 && !has_source(sample.key.source)) {
             *hits.entry(unit_of(sample.key.source).unwrap_or_default()).or_default() += u128::from(sample.hits);
         }
         hits.into_iter().collect()
@@ -155,18 +156,18 @@ impl StackTable {
         let has_source = self.source_chooser(selection);
         let thread = selection.thread.as_deref().map(|name| self.find_thread(name));
         move |sample| {
-            has_source(sample)
+            has_source(sample.key.source)
                 && !(selection.drop_truncated && sample.key.truncated)
                 && thread.is_none_or(|thread| thread.is_some() && thread == sample.key.thread)
         }
     }
 
-    /// Whether a sample is of a sort that is selected.
-    fn source_chooser<'a>(&self, selection: &'a Selection) -> impl Fn(&Sample) -> bool + use<'a> {
+    /// Whether an event type is selected.
+    fn source_chooser<'a>(&self, selection: &'a Selection) -> impl Fn(SampleSource) -> bool + use<'a> {
         let (main, as_main) = (self.main_source(), self.as_unknown(selection));
-        move |sample| match selection.sources.is_empty() {
-            true => [main, as_main].contains(&Some(sample.key.source)),
-            false => selection.sources.contains(&sample.key.source),
+        move |source| match selection.sources.is_empty() {
+            true => [main, as_main].contains(&Some(source)),
+            false => selection.sources.contains(&source),
         }
     }
 }

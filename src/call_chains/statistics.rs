@@ -353,7 +353,7 @@ fn measured(table: &StackTable, total: u128) -> Vec<String> {
     let lost_of_cpu_time = if has_cpu_time { observed.cpu_time_samples_lost } else { 0 };
     for (count, what, words) in [
         (observed.samples_without_stack, "sample", "without a stack, not counted"),
-        (observed.samples_out_of_time, "event", "outside the requested time range"),
+        (observed.samples_out_of_time.values().sum(), "event", "outside the requested time range"),
         (observed.samples_lost, "sample", "lost, according to the source"),
         (lost_of_cpu_time, "CPU-time sample", "lost, according to the source"),
         (observed.lines_skipped, "line", "without a stack, not counted"),

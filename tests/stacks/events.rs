@@ -150,7 +150,7 @@ fn a_recording_is_cut_by_time() {
             (options.from, options.to) = (from, to);
             let table = read_as(name, &options);
             let observed = &table.observed;
-            let counts = (table.total_hits(), observed.samples_out_of_time, observed.samples_without_stack);
+            let counts = (table.total_hits(), observed.samples_out_of_time.values().sum::<u64>(), observed.samples_without_stack);
             (counts.0, counts.1, counts.2, observed.duration_nanos)
         };
         let whole = between(None, None);
@@ -170,6 +170,28 @@ fn a_recording_is_cut_by_time() {
         let future = Some("2100-01-01T00:00:00Z".parse::<TimeBound>().unwrap());
         let past = Some("2020-01-01T00:00:00Z".parse::<TimeBound>().unwrap());
         assert_eq!((between(past, future).0, between(future, None).0), (whole.0, 0), "{name}");
+    }
+}
+
+#[test]
+fn unselected_events_are_in_one_part_too() {
+    for name in RECORDINGS {
+        let between = |from, to| {
+            let mut options = RecordingOptions::default();
+            (options.from, options.to) = (from, to);
+            let observed = read_as(name, &options).observed;
+            (observed.skipped_events.values().sum::<u64>(), observed.samples_out_of_time.values().sum::<u64>())
+        };
+        let (whole, none) = between(None, None);
+        assert_eq!(none, 0);
+        for millis in [10u64, 200, 1_000, 3_600_000] {
+            let at = Some(TimeBound::After(millis * 1_000_000));
+            let (before, after) = (between(None, at), between(at, None));
+            assert_eq!(before.0 + after.0, whole, "{name} {millis}");
+        }
+        let future = Some("2100-01-01T00:00:00Z".parse::<TimeBound>().unwrap());
+        assert_eq!(between(future, None).0, 0, "{name}");
+        assert!(between(future, None).1 >= whole, "{name}");
     }
 }
 

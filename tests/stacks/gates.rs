@@ -120,7 +120,7 @@ fn events_are_selected_by_name_and_name_their_unit() {
         (1, "show a.jfr", "the inputs have no samples, but other events: "),
         (2, "show a.jfr --events lock,tlab", "the selected events count different things"),
         (2, "show a.jfr --events lock --weight bytes", "events of type lock have no bytes"),
-        (1, "show a.jfr --events lock --time 2h..", "outside the range of --time: 1 sample"),
+        (1, "show a.jfr --events lock --time 2h..", "outside the range of --time: 300 allocation, 507 tlab, 1 lock"),
         (
             2,
             "convert a.jfr --events tlab -o out.iprof",

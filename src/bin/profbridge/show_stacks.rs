@@ -67,7 +67,7 @@ pub(crate) fn run(
     warnings.iter().for_each(console::warning);
     let (selected, _) = table.select(&read.selection());
     let observed = &table.observed;
-    let is_left_out = !observed.skipped_events.is_empty() || observed.samples_out_of_time > 0;
+    let is_left_out = !observed.skipped_events.is_empty() || !observed.samples_out_of_time.is_empty();
     if selected.is_empty() && (!table.is_empty() || is_left_out) {
         return Err(crate::stacks::no_samples(&table).in_file(path));
     }

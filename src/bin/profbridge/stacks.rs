@@ -1,7 +1,6 @@
 //! Options of every command that reads stacks.
 
 use crate::hints::hint_text;
-use crate::plural::number_of;
 use crate::validate::{options_of, refuse, require_existing};
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
@@ -12,6 +11,7 @@ use profbridge::input::{Family, Format, Input};
 use profbridge::stacks::collapsed::Dialect;
 use profbridge::stacks::jfr::TimeBound;
 use profbridge::{Error, Hint, Result};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// Options for reading and selecting stacks.
@@ -255,10 +255,13 @@ fn describe_inputs(table: &StackTable) -> String {
     let unit = unit.unwrap_or_default();
     let event_types: Vec<String> =
         hits.iter().map(|(source, hits)| format!("{hits} {unit}{}", source.word())).collect();
-    let others: Vec<String> =
-        table.observed.skipped_events.iter().map(|(source, events)| format!("{events} {}", source.word())).collect();
-    if table.observed.samples_out_of_time > 0 && event_types.is_empty() {
-        format!("outside the range of --time: {}", number_of(table.observed.samples_out_of_time, "sample"))
+    let listed = |events: &BTreeMap<SampleSource, u64>| -> Vec<String> {
+        events.iter().map(|(source, events)| format!("{events} {}", source.word())).collect()
+    };
+    let others = listed(&table.observed.skipped_events);
+    let out_of_time = listed(&table.observed.samples_out_of_time);
+    if !out_of_time.is_empty() && event_types.is_empty() {
+        format!("outside the range of --time: {}", out_of_time.join(", "))
     } else if event_types.is_empty() && !others.is_empty() {
         format!("the inputs have no samples, but other events: {}; select them with --events", others.join(", "))
     } else if event_types.is_empty() {

@@ -19,6 +19,9 @@ pub(super) enum Value {
     Inline(ClassIndex, u64),
 }
 
+/// The requested time if all of a recording is.
+pub(super) const ALWAYS: Range<u64> = 0..u64::MAX;
+
 /// When a JVM started, and the number of its process.
 pub(super) type Jvm = (u64, u64);
 
@@ -43,10 +46,10 @@ pub(super) struct Counts {
     pub(super) instrumented: HashSet<Value>,
     /// The sum of `jdk.CPUTimeSamplesLost` events.
     pub(super) lost: u64,
-    /// Events that were not requested.
+    /// Events within the requested time that were not requested.
     pub(super) skipped: BTreeMap<SampleSource, u64>,
-    /// Samples and events outside the requested time.
-    pub(super) out_of_time: u64,
+    /// Events outside the requested time.
+    pub(super) out_of_time: BTreeMap<SampleSource, u64>,
     /// The JVM that wrote the chunk.
     pub(super) jvm: Option<Jvm>,
     /// The sampling periods in the settings of event types.
@@ -155,11 +158,15 @@ impl Counts {
                     counts.add(found, *unit, chunk, time);
                 }
                 Some((class, Kind::PassedOver(source))) => {
-                    *counts.skipped.entry(*source).or_default() += 1;
-                    if source.counts_calls() {
+                    if source.counts_calls() || *time != ALWAYS {
                         let found = Found::read(chunk, types, *class, *source, &mut event.reader)?;
                         counts.instrumented.extend(found.key.method);
+                        if found.start(chunk).is_some_and(|start| !time.contains(&start)) {
+                            *counts.out_of_time.entry(*source).or_default() += 1;
+                            continue;
+                        }
                     }
+                    *counts.skipped.entry(*source).or_default() += 1;
                 }
                 Some((class, Kind::Lost)) => counts.read_lost(types, *class, &mut event.reader)?,
                 Some((class, Kind::Jvm)) => counts.read_jvm(types, *class, &mut event.reader)?,
@@ -171,10 +178,10 @@ impl Counts {
     }
 
     fn add(&mut self, found: Found, unit: Unit, chunk: &Chunk<'_>, time: &Range<u64>) {
-        if let Some(start) = found.start_ticks.map(|ticks| chunk.nanos_since_1970(ticks))
+        if let Some(start) = found.start(chunk)
             && !time.contains(&start)
         {
-            self.out_of_time += 1;
+            *self.out_of_time.entry(found.key.source).or_default() += 1;
             if found.key.source == SampleSource::MethodTiming && start < time.start {
                 let sum = self.sum_of(found.key);
                 sum.before = sum.before.max(found.samples);
@@ -328,6 +335,11 @@ impl Found {
         }
         found.bytes = not_negative(bytes.or(of_object));
         Ok(found)
+    }
+
+    /// When it began, in nanoseconds since 1970.
+    fn start(&self, chunk: &Chunk<'_>) -> Option<u64> {
+        self.start_ticks.map(|ticks| chunk.nanos_since_1970(ticks))
     }
 }
 

@@ -32,7 +32,7 @@ use crate::error::{Error, Result, Warning};
 use crate::limits::Limits;
 use chunk::{Chunk, Next};
 use events::Pools;
-use events::{Counts, Jvm};
+use events::{ALWAYS, Counts, Jvm};
 use metadata::Types;
 use resolve::{MissingData, Resolver, TimedCalls};
 use std::io::Read;
@@ -165,8 +165,8 @@ impl<'a> Reading<'a> {
     /// The requested time, in nanoseconds since 1970.
     fn time(&self) -> Range<u64> {
         let start = self.start.unwrap_or(0);
-        let from = self.options.from.map_or(0, |from| from.nanos(start));
-        from..self.options.to.map_or(u64::MAX, |to| to.nanos(start))
+        let from = self.options.from.map_or(ALWAYS.start, |from| from.nanos(start));
+        from..self.options.to.map_or(ALWAYS.end, |to| to.nanos(start))
     }
 
     fn place(&self, error: Error) -> Error {
@@ -232,7 +232,9 @@ impl<'a> Reading<'a> {
         for (source, events) in &counts.skipped {
             observed.skip_events(*source, *events);
         }
-        observed.samples_out_of_time = observed.samples_out_of_time.saturating_add(counts.out_of_time);
+        for (source, events) in &counts.out_of_time {
+            observed.add_out_of_time(*source, *events);
+        }
         let end = chunk.start_nanos.saturating_add(chunk.duration_nanos).min(time.end);
         let duration = end.saturating_sub(chunk.start_nanos.max(time.start));
         observed.duration_nanos = observed.duration_nanos.saturating_add(duration);
