@@ -89,6 +89,8 @@ pub(crate) fn demangled_cpp(symbol: &Symbol<&str>, options: &DemangleOptions) ->
     while let Some((found, instead)) = PACKS.iter().find(|(found, _)| name.contains(found)) {
         name = name.replace(found, instead);
     }
+    // The suffix of -funique-internal-linkage-names has a number.
+    name = name.replace("[clone .__uniq] [clone .", "[clone .__uniq.");
     // After a blank, it belongs to the type of an array.
     if let Some(at) = name.find("(&&)").filter(|at| *at > 0 && name.as_bytes()[at - 1] != b' ') {
         name.replace_range(at + 1..at + 3, "");
@@ -278,6 +280,9 @@ mod tests {
             ("_Z3litILln5EEii", "int lit<-5l>(int)"),
             ("_Z3litILi5EEii", "int lit<5>(int)"),
             ("_Z1gIJEEvDpOT_", "void g<>()"),
+            ("_ZL4utill.__uniq.387", "util(long) [clone .__uniq.387]"),
+            ("_ZL4utill.__uniq.387.llvm.5", "util(long) [clone .__uniq.387] [clone .llvm.5]"),
+            ("_ZL4utill.part.0.isra.1", "util(long) [clone .part.0] [clone .isra.1]"),
             ("_ZN4llvm15AnalysisManagerINS_8FunctionEJEE5clearEv", "llvm::AnalysisManager<llvm::Function>::clear()"),
         ] {
             assert_eq!(demangled(symbol).as_deref(), Some(expected), "{symbol}");
