@@ -527,7 +527,11 @@ fn warnings_of(report: &SampleReport, counters: &Counters, loaded: &Program<'_>)
     say(program.missing_units, &|units| format!("the split debug info of {units} was not found"), "unit");
     say(program.functions_without_entry, &|functions| format!("no symbol marks the entry of {functions}"), "function");
     say(read.bad_lines, &|lines| format!("{lines} of text could not be read as samples"), "line");
-    say(read.incomplete_chains, &|samples| format!("left out {samples} without a whole call chain"), "sample");
+    say(
+        read.incomplete_chains,
+        &|samples| format!("left out {samples} and their branches, because call chains are incomplete"),
+        "sample",
+    );
     say(
         contexts.map_or(0, |contexts| contexts.too_deep),
         &|samples| format!("left out {samples} with too many frames and branches"),
