@@ -241,16 +241,27 @@ fn thread_before(words: &[(usize, &str)]) -> Option<usize> {
     for follows in [&is_mode as &dyn Fn(&str) -> bool, &is_cpu] {
         at = if follows(words[at].1) { at.checked_sub(1)? } else { at };
     }
+    let word = words[at].1;
     // The process of a sample without one is -1.
-    words[at].1.split('/').all(|id| is_number(id.strip_prefix('-').unwrap_or(id))).then_some(at)
+    let is_thread = word.split('/').all(|id| is_number(id.strip_prefix('-').unwrap_or(id)));
+    // perf aligns a thread. Other numbers alone can be the end of its name.
+    let is_alone = at + 1 == words.len() && !word.contains('/');
+    let is_in_name = is_alone && at > 0 && width_of(words[at - 1], words[at]) < THREAD_DIGITS[0];
+    (is_thread && !is_in_name).then_some(at)
+}
+
+/// The digits to which perf aligns threads: earlier to five, now to seven.
+const THREAD_DIGITS: [usize; 2] = [5, 7];
+
+/// The width of a word, with the blanks that align it.
+fn width_of((at, before): (usize, &str), (last_at, last): (usize, &str)) -> usize {
+    (last_at + last.len()).saturating_sub(at + before.len() + 1)
 }
 
 /// Returns true if a number is the thread, because perf aligned it as such, and the number before it ends the name of the
-/// thread. perf aligns threads to seven digits (earlier to five), and periods to ten.
-fn is_thread_after((at, before): (usize, &str), (last_at, last): (usize, &str)) -> bool {
-    const THREAD_DIGITS: [usize; 2] = [5, 7];
-    let width = (last_at + last.len()).saturating_sub(at + before.len() + 1);
-    is_number(before) && THREAD_DIGITS.contains(&width)
+/// thread. perf aligns periods to ten digits.
+fn is_thread_after(before: (usize, &str), last: (usize, &str)) -> bool {
+    is_number(before.1) && THREAD_DIGITS.contains(&width_of(before, last))
 }
 
 /// Whether the words are a period or none at all.
@@ -424,7 +435,7 @@ mod tests {
             ("circle worker  9774 15366.601498:   10101010 cpu-clock:pppH:", "circle worker", "cpu-clock:pppH"),
             ("java 12/34 [001]  8.000001: cycles:u:", "java", "cycles:u"),
             ("a: b 1.5: 7 [002] 3.25:  1 cycles: ", "a: b 1.5:", "cycles"),
-            ("x 5 1.25:", "x", ""),
+            ("x     5 1.25:", "x", ""),
             (":-1    -1 [000]  5578.690034: cpu-clock: ", ":-1", "cpu-clock"),
             ("prog 12024  3731.112326:     250000 ", "prog", ""),
             ("swapper     0 [001] 1.1:     250000 cycles:", "swapper", "cycles"),
@@ -484,7 +495,12 @@ mod tests {
             assert_eq!((head.command.as_str(), head.event.as_str(), head.frame), ("my worker", "", None), "{line}");
             assert!(!head.is_certain, "{line}");
         }
-        for line in ["chapter 1.2: of the book", "at 12.30: we", "3.5: cycles:"] {
+        // perf aligns a thread, and a command may end in a number.
+        let head = Head::parse("worker 12 3731.112326:     250000 cycles:u: ").unwrap();
+        assert_eq!((head.command.as_str(), head.event.as_str()), ("worker 12", "cycles:u"));
+        let head = Head::parse("worker 12      77 3731.112326:     250000 cycles:u: ").unwrap();
+        assert_eq!((head.command.as_str(), head.event.as_str()), ("worker 12", "cycles:u"));
+        for line in ["chapter 1.2: of the book", "at 12.30: we", "3.5: cycles:", "worker 12 cycles: ", "worker 12 "] {
             assert_eq!(Head::parse(line), None, "{line}");
         }
     }
@@ -621,7 +637,7 @@ mod tests {
                       \t           1566a leaf+0x4fa (/opt/prog)\n  cpu-features.c:126\n\
                       \t           14645 main+0x25 (/opt/prog)\n  prog[113f]\n\nrubbish\n\
                       prog 12024 12.5: PERF_RECORD_EXIT(12024:12024):(1:1)\n\
-                      dd 7 \n\t           1566a copy\n\nprog 12024  3731.112569:     250000 cpu-clock: \n";
+                      dd     7 \n\t           1566a copy\n\nprog 12024  3731.112569:     250000 cpu-clock: \n";
         assert_eq!(samples(blocks), (vec!["2 prog;main;leaf".into(), "10 dd;copy".into(), "13 prog;".into()], vec![8]));
         let lines = "            prog 11762  3726.988322: cpu-clock:      7eff03be869e f (/opt/prog)\n  a.c:7\n\
                      \x20             dd 11762  3726.988547: cpu-clock:  ffffffff816cc905 g ([kernel.kallsyms])\nrubbish 5\n";

@@ -199,7 +199,7 @@ fn scripts_without_times_or_thread_numbers_keep_their_samples() {
     let frame = "\t            118e mix (/usr/bin/spin)\n\n";
     for (name, head) in [
         ("time", "spin 30857.628731: "),
-        ("tid", "spin 77 "),
+        ("tid", "spin    77 "),
         ("short", "kdamond.0    77 [000]    1001001 cpu-clock: "),
     ] {
         folder.write(&format!("{name}.txt"), format!("{head}\n{frame}").repeat(2));
