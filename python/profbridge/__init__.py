@@ -21,7 +21,7 @@ A :class:`Table` is an Arrow table: pass it to ``pandas.DataFrame.from_arrow(tab
 
 from __future__ import annotations
 
-from typing import Callable, Iterable, Optional, Union
+from typing import Callable, Iterable, Optional, Sequence, Union
 
 from . import _profbridge
 from ._errors import (
@@ -177,6 +177,7 @@ def read(
     binary_files: Paths = (),
     debug_info: Paths = (),
     profiled_binaries: Paths = (),
+    events: Union[str, Sequence[str]] = (),
     limits: Optional[Limits] = None,
 ) -> AnyProfile:
     """Read a profile of any family, format and version.
@@ -196,7 +197,7 @@ def read(
         The image that wrote a raw profile without names and records, or its debug info.
     profiled_binaries : path or list of paths, optional
         The programs that wrote a raw memory profile.
-    limits : dict, optional
+    events, limits : optional
         See :class:`MergeSettings`.
 
     Returns
@@ -220,6 +221,7 @@ def read(
         binary_files=binary_files,
         debug_info=debug_info,
         profiled_binaries=profiled_binaries,
+        events=events,
         limits=limits,
     )
     return _profbridge.read(source, name, settings)

@@ -73,7 +73,8 @@ class MergeSettings(TypedDict, total=False):
     remapping_file : path, optional
         A file with functions to rename, one ``OLD NEW`` per line.
     keep_vtable_symbols : bool
-        Whether to keep the names of vtables.
+        Whether files that are not text have the names of vtables, too. They have all that :func:`read` and
+        :func:`convert` find.
     min_inputs, min_functions, min_total_count : int
         Thresholds for the result. A lower value raises a :class:`profbridge.GateError`.
     binary_files, debug_info : path or list of paths
@@ -82,6 +83,9 @@ class MergeSettings(TypedDict, total=False):
         Programs that wrote raw memory profiles.
     binary : path or list of paths
         Programs of recordings of perf, used instead of the recorded paths; also debug files of stripped programs.
+    events : str or list of str
+        Event types of recordings to read, such as ``"allocation"`` or ``"method-timing"``, as in ``profbridge show --help``
+        [default: those that measure time]. A :class:`Merger` does not have this setting.
     threads : int, optional
         Worker threads [default: one per processor]. The result is the same for any number.
     limits : dict of int, optional
@@ -109,6 +113,7 @@ class MergeSettings(TypedDict, total=False):
     debug_info: Paths
     profiled_binaries: Paths
     binary: Paths
+    events: Union[str, Sequence[str]]
     threads: Optional[int]
     limits: Optional[Limits]
     family: Optional[Family]
@@ -130,6 +135,7 @@ _DEFAULTS: MergeSettings = {
     "debug_info": (),
     "profiled_binaries": (),
     "binary": (),
+    "events": (),
     "threads": None,
     "limits": None,
     "family": None,
@@ -160,8 +166,10 @@ def settings(is_read: bool = False, /, **given: Unpack[MergeSettings]) -> dict[s
         chosen["remapping_file"] = os.fsdecode(chosen["remapping_file"])
     for name in _PATHS:
         chosen[name] = paths(name, chosen[name])
+    chosen["events"] = texts("events", chosen["events"])
     chosen["limits"] = limits(chosen["limits"])
     chosen["is_read"] = is_read
+    chosen["reads_calls"] = False
     return chosen
 
 

@@ -415,8 +415,10 @@ def convert(source: Source, path: Path, *, force: bool = False, **settings: Unpa
     ...     profbridge.family_of(path)
     'iprof'
     """
-    profile = _profbridge.read(source, None, _settings(True, **settings))
-    form = _profbridge.form_of(path)
+    form, chosen = _profbridge.form_of(path), _settings(True, **settings)
+    # An iprof has a section for exact call counts.
+    chosen["reads_calls"] = form == "iprof"
+    profile = _profbridge.read(source, None, chosen)
     if isinstance(profile, (Profile, Stacks)) and form == "iprof":
         profile = profile.to_iprof()
     elif isinstance(profile, Iprof) and form == "llvm":
@@ -434,6 +436,7 @@ def flamegraph(
     title: Optional[str] = None,
     include: Union[str, Sequence[str]] = (),
     exclude: Union[str, Sequence[str]] = (),
+    demangle: bool = True,
     reverse: bool = False,
     per_thread: bool = False,
     method: Optional[str] = None,
@@ -459,6 +462,8 @@ def flamegraph(
         The title [default: the names of the files].
     include, exclude : str or list of str, optional
         Use only stacks with, or without, these methods: a package, class, method, or ``/REGEX/``.
+    demangle : bool, optional
+        Whether to demangle the names of C++ and Rust functions.
     reverse : bool, optional
         Whether to start with the running methods, and draw their callers.
     per_thread : bool, optional
@@ -491,7 +496,7 @@ def flamegraph(
     >>> "<svg" in profbridge.flamegraph(b"main;f 3\\nmain;g 4\\n", title="f and g")
     True
     """
-    drawing = _drawing(title, include, exclude, binary, profiled_binaries, limits)
+    drawing = _drawing(title, include, exclude, demangle, binary, profiled_binaries, limits)
     flame = {
         "format": format,
         "reverse": reverse,
@@ -512,6 +517,7 @@ def report(
     title: Optional[str] = None,
     include: Union[str, Sequence[str]] = (),
     exclude: Union[str, Sequence[str]] = (),
+    demangle: bool = True,
     topn: Optional[int] = None,
     binary: Paths = (),
     profiled_binaries: Paths = (),
@@ -527,7 +533,7 @@ def report(
         A profile of the same kind to compare with.
     title : str, optional
         The title [default: the names of the files].
-    include, exclude : str or list of str, optional
+    include, exclude, demangle : optional
         See :func:`flamegraph`.
     topn : int, optional
         The number of rows of each table, at most 500.
@@ -545,7 +551,7 @@ def report(
     >>> "main" in profbridge.report(b":ir\\nmain\\n1\\n1\\n5\\n")
     True
     """
-    drawing = _drawing(title, include, exclude, binary, profiled_binaries, limits)
+    drawing = _drawing(title, include, exclude, demangle, binary, profiled_binaries, limits)
     return _profbridge.report(sources, baseline, drawing, None if topn is None else _number("topn", topn, 1))
 
 
@@ -553,6 +559,7 @@ def _drawing(
     title: Optional[str],
     include: Union[str, Sequence[str]],
     exclude: Union[str, Sequence[str]],
+    demangle: bool,
     binary: Paths,
     profiled_binaries: Paths,
     limits: Optional[Limits],
@@ -561,6 +568,7 @@ def _drawing(
         "title": title,
         "include": _texts("include", include),
         "exclude": _texts("exclude", exclude),
+        "demangle": demangle,
         "binary": _paths("binary", binary),
         "profiled_binaries": _paths("profiled_binaries", profiled_binaries),
         "limits": _limits(limits),

@@ -7,6 +7,7 @@ use crate::source::inputs;
 use crate::text::warn;
 use profbridge::call_chains::{MethodPattern, Selection, samples_with_methods};
 use profbridge::families::draw::{Content, View, overlap_table, read_content};
+use profbridge::families::notes_about_differences;
 use profbridge::families::stack_files::StackOptions;
 use profbridge::input::Input;
 use profbridge::memprof::raw::Programs;
@@ -24,6 +25,7 @@ pub(crate) struct DrawSettings {
     title: Option<String>,
     include: Vec<String>,
     exclude: Vec<String>,
+    demangle: bool,
     limits: HashMap<String, u64>,
     binary: Vec<PathBuf>,
     profiled_binaries: Vec<PathBuf>,
@@ -42,6 +44,10 @@ pub(crate) struct FlameSettings {
     full_names: bool,
     upright: bool,
 }
+
+/// The note about other content than stacks.
+const ONLY_STACKS_FILTERED: &str = "include and exclude select the functions and stacks in the lists and the flame graph; \
+                                    other parts of this page are those of the whole profile";
 
 /// Draw a flame graph. Returns SVG or HTML.
 #[pyfunction]
@@ -96,6 +102,7 @@ struct Read {
     warnings: Vec<Warning>,
     options: StackOptions,
     is_filtered: bool,
+    demangle: bool,
 }
 
 impl DrawSettings {
@@ -122,7 +129,17 @@ impl DrawSettings {
             return Err(Error::usage("include and exclude select stacks, and the profile has none"));
         }
         let title = self.title.unwrap_or_else(|| title(&inputs, &baseline_inputs));
-        Ok(Read { title, inputs, baseline_inputs, content, baseline, warnings, options, is_filtered })
+        Ok(Read {
+            title,
+            inputs,
+            baseline_inputs,
+            content,
+            baseline,
+            warnings,
+            options,
+            is_filtered,
+            demangle: self.demangle,
+        })
     }
 }
 
@@ -153,7 +170,10 @@ impl FlameSettings {
         let mut view = View::default();
         (view.reversed, view.by_thread) = (self.reverse, self.per_thread);
         view.method = self.method.as_deref().map(MethodPattern::parse).transpose()?;
-        let graph = read.content.flame_graph(read.baseline.as_ref(), &view)?;
+        let mut graph = read.content.flame_graph(read.baseline.as_ref(), &view)?;
+        if read.demangle {
+            graph.demangle();
+        }
         match self.format.as_str() {
             "svg" => {
                 let mut options = SvgOptions::default();
@@ -178,11 +198,13 @@ impl Read {
             let table = overlap_table(before, now, &self.options, &Selection::default())?;
             report.sections.insert(0, Section::Table(table));
         }
-        for section in &mut report.sections {
-            if let Section::Table(table) = section {
-                table.left_out += table.rows.len().saturating_sub(topn);
-                table.rows.truncate(topn);
-            }
+        report.notes.extend(notes_about_differences(&self.inputs, self.options.limits));
+        if self.is_filtered && !matches!(self.content, Content::Stacks(_)) {
+            report.notes.push(ONLY_STACKS_FILTERED.to_string());
+        }
+        report.keep_rows(topn);
+        if self.demangle {
+            report.demangle();
         }
         Ok(write_html(&report))
     }

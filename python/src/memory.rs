@@ -134,11 +134,18 @@ impl MemoryProfile {
         Ok(encoded.bytes)
     }
 
+    /// Returns the profile in the order of YAML.
+    fn sorted(&self) -> memprof::MemoryProfile {
+        let mut profile = self.memory.profile.clone();
+        profile.sort_records();
+        profile
+    }
+
     fn yaml(&self, py: Python<'_>) -> PyResult<Vec<u8>> {
-        let memory = self.memory.clone();
+        let profile = self.sorted();
         let written = detached::run(py, None, move |_| {
             let mut text = Vec::new();
-            let written = yaml::write(&memory.profile, Comments::None, EmptySites::Printed, &mut text);
+            let written = yaml::write(&profile, Comments::None, EmptySites::Printed, &mut text);
             written.map(|()| text).map_err(|source| Error::io("cannot write", source))
         })?;
         written.or_raise(py)
@@ -168,7 +175,7 @@ impl MemoryProfile {
     ///     ``bytes``, ``allocations`` : uint64
     ///         The sums over the call stacks that end in the function.
     fn functions(&self, py: Python<'_>) -> PyResult<Table> {
-        let profile = self.memory.profile.clone();
+        let profile = self.sorted();
         detached::run(py, None, move |_| functions(&profile))?.map_err(internal)
     }
 
@@ -190,7 +197,7 @@ impl MemoryProfile {
     ///     ``stack`` : list of str
     ///         The frames as ``function:line:column``, innermost first. Lines count from the start of the function.
     fn allocations(&self, py: Python<'_>) -> PyResult<Table> {
-        let profile = self.memory.profile.clone();
+        let profile = self.sorted();
         detached::run(py, None, move |_| allocations(&profile))?.map_err(internal)
     }
 
@@ -209,7 +216,7 @@ impl MemoryProfile {
     fn summary<'py>(&self, py: Python<'py>, topn: usize) -> PyResult<Bound<'py, PyAny>> {
         let mut options = ReportOptions::default();
         options.topn = topn;
-        to_python(py, &MemoryReport::new(&self.memory.profile, &options))
+        to_python(py, &MemoryReport::new(&self.sorted(), &options))
     }
 
     /// The inputs with their outcomes, and the number of functions of the result; see :class:`profbridge.MergeReport`.

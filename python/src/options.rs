@@ -1,6 +1,7 @@
 //! The settings that all merges share, with their names in Python.
 
 use crate::error::{OrRaise, usage};
+use profbridge::call_chains::SampleSource;
 use profbridge::families::{
     Facts, FactsRequest, FailureMode, MergeOptions, Minimums, Target, TargetRequest, TargetSource,
 };
@@ -36,13 +37,17 @@ pub(crate) struct MergeSettings {
     pub(crate) binary_files: Vec<PathBuf>,
     pub(crate) debug_info: Vec<PathBuf>,
     pub(crate) profiled_binaries: Vec<PathBuf>,
+    /// The event types of recordings.
+    pub(crate) events: Vec<String>,
+    /// Whether exact call counts of recordings are read, too, for an iprof.
+    pub(crate) reads_calls: bool,
     /// The programs of recordings of perf.
     pub(crate) binary: Vec<PathBuf>,
     pub(crate) threads: Option<usize>,
     pub(crate) limits: HashMap<String, u64>,
     /// The family of inputs that are not profiles, if no other input determines it.
     pub(crate) family: Option<String>,
-    /// Whether a file is only read. Then a wrong environment variable has no effect.
+    /// Whether a file is only read. Then a wrong environment variable has no effect, and all of the file is kept.
     pub(crate) is_read: bool,
 }
 
@@ -146,6 +151,21 @@ impl MergeSettings {
         })
     }
 
+    /// Returns the event types of recordings to read.
+    ///
+    /// # Errors
+    ///
+    /// Usage for an unknown type.
+    pub(crate) fn event_types(&self) -> Result<Vec<SampleSource>> {
+        let type_of = |word: &String| {
+            SampleSource::ALL.iter().copied().find(|source| source.word() == word).ok_or_else(|| {
+                let known = SampleSource::ALL.iter().map(|source| source.word()).collect::<Vec<_>>().join(", ");
+                Error::usage(format!("unknown event type {word:?}; known types are {known}"))
+            })
+        };
+        self.events.iter().map(type_of).collect()
+    }
+
     /// The number of threads.
     pub(crate) fn threads(&self) -> Option<NonZeroUsize> {
         self.threads.and_then(NonZeroUsize::new)
@@ -205,7 +225,7 @@ impl MergeSettings {
             refuse(&settings, words)?;
         }
         if family != Family::Stacks {
-            refuse(&[(!self.binary.is_empty(), "binary")], words)?;
+            refuse(&[(!self.binary.is_empty(), "binary"), (!self.events.is_empty(), "events")], words)?;
         }
         Ok(())
     }
@@ -234,7 +254,12 @@ impl MergeSettings {
         options.salvage = self.salvage;
         options.allow_duplicates = self.allow_duplicates;
         options.threads = self.threads();
-        options.keep_vtable_names = self.keep_vtable_symbols;
+        // Text and the tables have them; another output drops them if they are not wanted.
+        options.keep_vtable_names = true;
+        if self.is_read {
+            // The traces of one profile are not sampled or cut.
+            (options.trace_reservoir_size, options.max_trace_length) = (Some(u64::MAX), Some(u64::MAX));
+        }
         options.filter = FunctionFilter::new(self.function.as_deref(), self.no_function.as_deref())?;
         options.remapping = self.remapping()?;
         options.read.correlator = self.images()?.map(|images| Arc::new(images) as _);

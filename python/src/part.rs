@@ -259,6 +259,9 @@ fn partial_options(settings: &MergeSettings, target: &Target, cancel: Cancel) ->
     options.sample = sample::options(settings)?;
     options.iprof = iprof::options(settings)?;
     options.stacks = stacks::options(settings)?;
+    if !settings.events.is_empty() {
+        return Err(Error::usage("events cannot be used for a merger, which keeps all of them"));
+    }
     (options.instr.cancel, options.sample.cancel) = (cancel.clone(), cancel.clone());
     (options.iprof.read.cancel, options.stacks.cancel) = (cancel.clone(), cancel);
     Ok(options)

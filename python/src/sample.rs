@@ -11,7 +11,7 @@ use crate::text::{printable, summary_fields, to_python, warn};
 use arrow_array::builder::LargeStringBuilder;
 use arrow_array::types::{UInt32Type, UInt64Type};
 use arrow_schema::ArrowError;
-use profbridge::families::{Facts, InputOutcome, OutputForm};
+use profbridge::families::{Facts, InputOutcome, OutputForm, gcc_version};
 use profbridge::input::{Family, Format, Input, OtherFormat};
 use profbridge::instr::{Release, refuse_losses};
 use profbridge::profgen::{self, ProfileOptions, ProgramFiles, SumOptions};
@@ -32,6 +32,8 @@ use std::sync::Arc;
 pub(crate) struct Merged {
     profile: sampleprof::SampleProfile,
     release: Release,
+    /// The version of GCC's format, if only GCC reads the inputs.
+    gcc_version: Option<u64>,
     about: About,
 }
 
@@ -67,7 +69,9 @@ pub(crate) fn merge(inputs: &[Input], settings: &MergeSettings, watch: &Watch) -
     options.cancel = watch.cancel();
     let progress = &mut |done, total| watch.progress(done, total);
     let report = sampleprof::merge_files(inputs, &options, progress);
-    of_report(report.map_err(first_failure)?, settings)
+    let mut merged = of_report(report.map_err(first_failure)?, settings)?;
+    merged.gcc_version = if settings.asked_target()?.is_none() { gcc_version(inputs) } else { None };
+    Ok(merged)
 }
 
 /// Returns the error of the first input that could not be read, otherwise that of the merge.
@@ -99,7 +103,7 @@ fn of_report(report: MergeReport, settings: &MergeSettings) -> Result<Merged> {
         });
     });
     let about = About::new(&report.inputs.reports, &facts, warnings);
-    Ok(Merged { profile: report.profile, release: release(settings)?, about })
+    Ok(Merged { profile: report.profile, release: release(settings)?, gcc_version: None, about })
 }
 
 /// Returns true for a recording of perf, and for text, which can be one.
@@ -145,7 +149,7 @@ pub(crate) fn of_recordings(inputs: &[Input], program: &Path, settings: &MergeSe
     let mut warnings: Vec<String> = made.warnings.iter().map(ToString::to_string).collect();
     warnings.extend(made.losses.iter().map(|loss| format!("dropped {loss}")));
     let about = About::of_conversion(&facts, warnings);
-    Ok(Merged { profile: made.profile, release: files.release, about })
+    Ok(Merged { profile: made.profile, release: files.release, gcc_version: None, about })
 }
 
 /// Samples by function and line, for compilers that optimize with samples.
@@ -199,12 +203,16 @@ impl SampleProfile {
         let mut options = WriteOptions::default();
         options.rules = rules;
         (options.use_md5, options.compress) = (asked.use_md5, asked.compress);
-        options.encoding = match asked.encoding {
-            None => self.merged.profile.default_encoding(rules),
-            Some("binary") => Encoding::Binary,
-            Some("extbinary") => Encoding::ExtBinary,
-            Some("text") => Encoding::Text,
-            Some(other) => {
+        options.encoding = match (asked.encoding, self.merged.gcc_version) {
+            (None, Some(version)) if asked_target.is_none() => {
+                options.version = version;
+                Encoding::Gcc
+            }
+            (None, _) => self.merged.profile.default_encoding(rules),
+            (Some("binary"), _) => Encoding::Binary,
+            (Some("extbinary"), _) => Encoding::ExtBinary,
+            (Some("text"), _) => Encoding::Text,
+            (Some(other), _) => {
                 let detail = format!("encoding must be \"extbinary\", \"binary\" or \"text\", not {other:?}");
                 return Err(Error::usage(detail));
             }
@@ -331,7 +339,8 @@ impl SampleProfile {
     /// target : str, optional
     ///     The toolchain that reads the file [default: that of the merge].
     /// encoding : {"extbinary", "binary", "text"}, optional
-    ///     The encoding [default: that of the inputs, if the target reads it].
+    ///     The encoding [default: that of the target's llvm-profdata; without a target, GCC's format if all inputs have
+    ///     it].
     /// use_md5 : bool, optional
     ///     Whether to write hashes instead of names.
     /// compress : bool, optional

@@ -13,7 +13,7 @@ use arrow_array::builder::{LargeListBuilder, LargeStringBuilder};
 use arrow_array::types::UInt64Type;
 use arrow_schema::ArrowError;
 use profbridge::call_chains::statistics;
-use profbridge::call_chains::{FrameId, Selection, StackTable};
+use profbridge::call_chains::{FrameId, SampleSource, Selection, StackTable};
 use profbridge::families::plan::StackOutput;
 use profbridge::families::stack_files::{
     StackMergeOptions, StackSum, are_pprof, facts_of, merge_pprof, merge_tables, without_addresses,
@@ -92,6 +92,11 @@ pub(crate) fn options(settings: &MergeSettings) -> Result<StackMergeOptions> {
     options.threads = settings.threads();
     options.read.limits = settings.limits()?;
     options.read.perf.binaries.clone_from(&settings.binary);
+    options.read.recording.events = settings.event_types()?;
+    options.read.recording.events.retain(|source| *source != SampleSource::Unknown);
+    if settings.reads_calls && settings.events.is_empty() {
+        options.read.recording.events.extend(SampleSource::CALLS);
+    }
     Ok(options)
 }
 
@@ -104,7 +109,7 @@ pub(crate) fn merge(inputs: &[Input], settings: &MergeSettings, watch: &Watch) -
     let mut options = options(settings)?;
     options.cancel = watch.cancel();
     let mut progress = |done, total| watch.progress(done, total);
-    if are_pprof(inputs) {
+    if are_pprof(inputs) && settings.events.is_empty() {
         let sum = merge_pprof(inputs, &options, &mut progress);
         of_pprof(sum.map_err(FailedMerge::into_first_failure)?, settings)
     } else {
@@ -137,7 +142,12 @@ pub(crate) fn of_pprof(
 /// # Errors
 ///
 /// Gate failed if a threshold fails.
-pub(crate) fn of_tables(sum: StackSum<StackTable>, settings: &MergeSettings) -> Result<Merged> {
+pub(crate) fn of_tables(mut sum: StackSum<StackTable>, settings: &MergeSettings) -> Result<Merged> {
+    if !settings.events.is_empty() {
+        let mut selection = Selection::default();
+        selection.sources = settings.event_types()?;
+        sum.sum = sum.sum.select(&selection).0;
+    }
     let facts = facts(&sum.sum, sum.used(), settings)?;
     let mut warnings: Vec<String> = sum.warnings().iter().map(ToString::to_string).collect();
     if sum.sum.is_empty() {
@@ -377,7 +387,20 @@ fn encode(merged: &Merged, output: &Path, options: &StackWriteOptions) -> Result
         (StackOutput::Pprof, Some(profile)) => encode_pprof(profile.clone(), options, output)?,
         _ => encode_table(merged.table.clone(), options, output)?,
     };
-    Ok((encoded.bytes, encoded.losses))
+    let mut losses = encoded.losses;
+    if options.format == StackOutput::Iprof {
+        losses.extend(unread_calls(&merged.table));
+    }
+    Ok((encoded.bytes, losses))
+}
+
+/// Returns a loss for the exact call counts that the recordings have and an iprof can store.
+fn unread_calls(table: &StackTable) -> Option<String> {
+    let skipped = &table.observed.skipped_events;
+    let unread: Vec<&str> =
+        SampleSource::CALLS.iter().filter(|source| skipped.contains_key(source)).map(|source| source.word()).collect();
+    let words = unread.join(" and ");
+    (!unread.is_empty()).then(|| format!("the exact call counts of {words} were not read; pass them as events"))
 }
 
 /// Returns the options for a format, with the defaults of the program.
@@ -392,7 +415,8 @@ fn to_iprof(merged: &Merged, any_value: bool) -> Result<(Document, Vec<String>)>
     let mut options = write_options(StackOutput::Iprof);
     options.accept_weights = any_value;
     let mut encoded = encode_table(merged.table.clone(), &options, Path::new(""))?;
-    let losses = std::mem::take(&mut encoded.losses);
+    let mut losses = std::mem::take(&mut encoded.losses);
+    losses.extend(unread_calls(&merged.table));
     Ok((encoded.into_iprof().unwrap_or_default(), losses))
 }
 

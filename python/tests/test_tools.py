@@ -239,11 +239,31 @@ class Drawings(TestCase):
             profbridge.flamegraph(b":ir\nmain\n1\n1\n5\n")
 
     def test_reports_are_those_of_the_program(self) -> None:
-        for one in (RAW / "clang-22-ir.profraw", TESTDATA / "iprof" / "fibonacci.iprof"):
+        cpp, samples = self.folder / "cpp.proftext", self.folder / "samples.afdo"
+        cpp.write_text(":ir\n_Z3addii\n1\n1\n5\n")
+        samples.write_text("_Z3addii:10:1\n 1: 10 _Z3subii:10\n")
+        for one in (RAW / "clang-22-ir.profraw", TESTDATA / "iprof" / "fibonacci.iprof", cpp, samples):
             out = self.folder / "out.html"
-            for options, settings in [([], {}), (["--topn=3"], {"topn": 3}), (["--baseline", one], {"baseline": one})]:
+            for options, settings in [
+                ([], {}),
+                (["--topn=3"], {"topn": 3}),
+                (["--baseline", one], {"baseline": one}),
+                (["--no-demangle"], {"demangle": False}),
+            ]:
                 self.assertEqual(program("report", one, "-o", out, *options).returncode, 0)
                 self.assertEqual(profbridge.report(one, **settings), out.read_text())  # type: ignore[arg-type]
+
+
+    def test_stacks_without_samples_are_a_profile_with_nothing_to_draw(self) -> None:
+        warnings.simplefilter("ignore", profbridge.ProfileWarning)
+        path = TESTDATA / "java" / "waits-jdk21.jfr.gz"
+        stacks = profbridge.read(path)
+        self.assertEqual((len(stacks), profbridge.check(stacks)["format"]), (0, "pprof"))
+        self.assertEqual(len(profbridge.merge([stacks])), 0)
+        for source in (path, stacks):
+            for draw in (profbridge.report, profbridge.flamegraph):
+                with self.assertRaisesRegex(profbridge.MergeError, "no stacks to draw"):
+                    draw(source)
 
 
 class Perf(TestCase):

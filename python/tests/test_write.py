@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import gzip
 import pickle
+import warnings
 
 import profbridge
-from support import TESTDATA, TestCase
+from support import TESTDATA, TestCase, program
 
+RAW = TESTDATA / "raw"
 MEMORY = TESTDATA / "memprof" / "clang-22-plain.yaml"
 
 
@@ -105,3 +107,66 @@ class Writing(TestCase):
         self.assertEqual(gzip.decompress(stacks.to_bytes(format="pprof")), plain)
         text = (self.folder / "a.collapsed").read_bytes()
         self.assertEqual(gzip.decompress((self.folder / "a.collapsed.gz").read_bytes()), text)
+
+
+class Conversions(TestCase):
+    def test_conversions_and_merges_are_those_of_the_program(self) -> None:
+        warnings.simplefilter("ignore", profbridge.ProfileWarning)
+        text, gcc, memory = self.folder / "f.prof", self.folder / "gcc.prof", TESTDATA / "memprof" / "clang-22-two-dumps"
+        text.write_bytes(b"foo:10:1\n 1: 5\n")
+        self.assertEqual(program("convert", text, "-o", gcc, "--to", "gcc").returncode, 0)
+        binary = memory.with_suffix(".binary")
+        for source, names, settings in [
+            (RAW / "clang-22-vtables.profraw", ["proftext", "profdata", "profraw"], {}),
+            (RAW / "clang-22-temporal.profraw", ["proftext", "profdata"], {}),
+            (TESTDATA / "java" / "calls-jdk25.jfr.gz", ["iprof"], {}),
+            (TESTDATA / "java" / "shapes-jdk21.jfr.gz", ["iprof", "collapsed", "pprof"], {}),
+            (TESTDATA / "iprof" / "fibonacci.iprof", ["iprof", "profdata", "collapsed"], {}),
+            (text, ["bin", "afdo"], {}),
+            (gcc, ["bin", "afdo"], {}),
+            (memory.with_suffix(".memprofraw"), ["profdata", "memprofyaml"], {"profiled_binaries": binary}),
+        ]:
+            options = [f"--profiled-binary={binary}"] if settings else []
+            for name in names:
+                ours, theirs = self.folder / f"ours.{name}", self.folder / f"theirs.{name}"
+                with self.subTest(source=source.name, name=name):
+                    self.assertEqual(program("convert", source, "-o", theirs, *options).returncode, 0)
+                    profbridge.convert(source, ours, **settings)  # type: ignore[arg-type]
+                    self.assertEqual(ours.read_bytes(), theirs.read_bytes())
+                    # A merge of another family becomes the output's in the program, but not in Python.
+                    if source.suffix != ".iprof" and name not in ("iprof", "collapsed"):
+                        self.assertEqual(program("merge", source, "-o", theirs, "--force", *options).returncode, 0)
+                        profbridge.merge([source], **settings).write(ours, force=True)  # type: ignore[arg-type]
+                        self.assertEqual(ours.read_bytes(), theirs.read_bytes(), "merge")
+
+    def test_names_of_vtables_are_read_and_stay(self) -> None:
+        profile = profbridge.read(RAW / "clang-22-vtables.profraw")
+        assert isinstance(profile, profbridge.Profile)
+        targets = [row["target"] for row in profile.value_sites() if row["kind"] == "vtable-target"]
+        self.assertTrue(targets and all(targets), targets)
+        for again in (profbridge.read(profile.to_bytes()), pickle.loads(pickle.dumps(profile))):
+            self.assertEqual(again.to_bytes(), profile.to_bytes())
+
+    def test_event_types_are_read_if_they_are_asked_for(self) -> None:
+        warnings.simplefilter("ignore", profbridge.ProfileWarning)
+        path = TESTDATA / "java" / "calls-jdk25.jfr.gz"
+        allocated = profbridge.read(TESTDATA / "java" / "waits-jdk21.jfr.gz", events="tlab")
+        self.assertEqual(set(allocated.samples()["source"].to_pylist()), {"tlab"})  # type: ignore[union-attr]
+        timed = profbridge.merge([path], events=["execution", "method-timing"])
+        assert isinstance(timed, profbridge.Stacks)
+        self.assertGreater(sum(timed.to_iprof().functions()["calls"].to_pylist()), 0)
+        plain = profbridge.read(path)
+        assert isinstance(plain, profbridge.Stacks)
+        warnings.simplefilter("always", profbridge.ProfileWarning)
+        with self.assertWarnsRegex(profbridge.ProfileWarning, "exact call counts of .*method-timing were not read"):
+            plain.to_iprof()
+        with self.assertRaisesRegex(profbridge.UsageError, 'unknown event type "x"; known types are .*allocation'):
+            profbridge.read(path, events="x")
+        with self.assertRaisesRegex(profbridge.UsageError, "events cannot be used"):
+            profbridge.merge([text_profile()], events="lock")
+        with self.assertRaisesRegex(profbridge.UsageError, "events cannot be used for a merger"):
+            profbridge.Merger(events="lock").add(path)
+
+
+def text_profile() -> bytes:
+    return b":ir\nmain\n1\n1\n5\n"

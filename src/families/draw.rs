@@ -63,8 +63,14 @@ impl Content {
     ///
     /// # Errors
     ///
-    /// A usage error when the two are of different kinds.
+    /// A usage error when the two are of different kinds; nothing found if they are stacks, and there are none.
     pub fn report(&self, title: &str, baseline: Option<&Self>) -> Result<Report> {
+        if let Self::Stacks(table) = self
+            && table.is_empty()
+            && baseline.is_none_or(|old| old.has_stacks() != Some(true))
+        {
+            return Err(self.no_stacks());
+        }
         self.report_with(title, baseline).ok_or_else(different_kinds)
     }
 
@@ -79,7 +85,7 @@ impl Content {
         let (table, unit) = self.drawn_stacks()?;
         let old = baseline.map(Self::drawn_stacks).transpose()?;
         if table.is_empty() && old.is_none_or(|(old, _)| old.is_empty()) {
-            return Err(Error::nothing_found("there are no stacks to draw").with_hint(self.hint()));
+            return Err(self.no_stacks());
         }
         if let Some((old, old_unit)) = old.filter(|(_, old_unit)| *old_unit != unit) {
             return Err(match (self, baseline) {
@@ -96,6 +102,10 @@ impl Content {
             return Err(Error::nothing_found("no stack contains the method"));
         }
         Ok(FlameGraph::new(&table, old.as_deref(), FlameLabels::new(view.title(), "", unit)))
+    }
+
+    fn no_stacks(&self) -> Error {
+        Error::nothing_found("there are no stacks to draw").with_hint(self.hint())
     }
 
     fn drawn_stacks(&self) -> Result<(&StackTable, &'static str)> {

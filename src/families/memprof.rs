@@ -70,7 +70,7 @@ impl Commands for MemProf {
     }
 }
 
-/// Merges the memory profiles of inputs in order. The records are sorted, so that partial merges give the same document.
+/// Merges the memory profiles of inputs in order. Partial merges give another order of the records.
 /// The profile of the report has the other data of the inputs, which a memory profile cannot store.
 ///
 /// # Errors
@@ -98,7 +98,6 @@ pub fn merge_memory_files(
         None if are_empty => MergedMemory::default(),
         None => return Err(Error::usage("the inputs have no memory profile").into()),
     };
-    memory.profile.sort_records();
     for function in report.profile.functions.iter() {
         let name = memprof::canonical_name(function.name());
         memory.profile.names.entry(memprof::guid(name)).or_insert_with(|| name.to_vec());

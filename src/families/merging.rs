@@ -215,7 +215,8 @@ fn drop_traces(report: &mut MergeReport) {
 }
 
 fn merge_memory(inputs: &[Input], settings: &MergeSettings, progress: OnProgress<'_>) -> Result<Merged, MergeFailure> {
-    let (memory, mut report) = merge_memory_files(inputs, &settings.options.instr, progress)?;
+    let (mut memory, mut report) = merge_memory_files(inputs, &settings.options.instr, progress)?;
+    memory.profile.sort_records();
     let dropped_functions = report.profile.functions.len();
     let shares_nothing = report.memory_shares_nothing;
     let unconverted = std::mem::take(&mut report.losses);
@@ -264,8 +265,9 @@ fn merge_samples(inputs: &[Input], settings: &MergeSettings, progress: OnProgres
 /// The version of GCC's format that LLVM also reads.
 const LLVMS_GCC_VERSION: u64 = 704;
 
-/// Returns the newest version of the inputs, if all are sample profiles that only GCC reads.
-fn gcc_version(inputs: &[Input]) -> Option<u64> {
+/// Returns the newest version of the inputs, if all are sample profiles that only GCC reads. Without a target and an
+/// encoding, such a merge is written for GCC, too.
+pub fn gcc_version(inputs: &[Input]) -> Option<u64> {
     let is_gcc = |input: &Input| input.format().is_ok_and(|format| format == Format::SampleGcc) && !input.is_pipe();
     if !inputs.iter().all(is_gcc) {
         return None;

@@ -65,7 +65,7 @@ pub use files::{check_file, describe, describe_input, diff_files, notes_about_di
 pub use merged::{MergeFailure, Merged, MergedInputs, MergedProfile};
 #[doc(hidden)]
 pub use merging::target_of_used;
-pub use merging::{finish_converted, merge};
+pub use merging::{finish_converted, gcc_version, merge};
 #[cfg(feature = "correlate")]
 pub use probes::{ProbeOptions, list_probes};
 #[cfg(feature = "correlate")]

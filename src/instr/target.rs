@@ -101,7 +101,7 @@ impl Target {
     }
 
     /// Returns the oldest release that writes, and so reads, a raw version; `None` for a version that does not exist.
-    pub fn of_raw_version(version: u32) -> Option<Self> {
+    pub(crate) fn of_raw_version(version: u32) -> Option<Self> {
         let known = raw::layout::is_known_version(version);
         let row = RELEASES.iter().find(|row| known && row.raw_version >= version)?;
         Some(Self { raw_version: version, ..Self::of_row(row, TargetSource::Option) })

@@ -113,8 +113,9 @@ impl MemoryProfile {
         at
     }
 
-    /// Sorts the records by the ids of their functions. Formats have different orders.
-    pub(crate) fn sort_records(&mut self) {
+    /// Sorts the records by the ids of their functions, as in YAML of partial merges and of whole ones. The order of the
+    /// records decides the bytes of an indexed profile.
+    pub fn sort_records(&mut self) {
         self.records.sort_by_key(|record| record.function);
         let order = self.records.iter().enumerate().map(|(at, record)| (record.function, at));
         self.by_function = order.collect();

@@ -132,7 +132,8 @@ pub fn convert_samples(input: &Path) -> Result<()> {
 pub fn convert_memory(input: &Path) -> Result<()> {
     let mut options = MergeOptions::default();
     (options.threads, options.read) = (ONE, read_options(input));
-    let (memory, report) = merge_memory_files(&[WeightedInput::new(input)], &options, &mut |_, _| {})?;
+    let (mut memory, report) = merge_memory_files(&[WeightedInput::new(input)], &options, &mut |_, _| {})?;
     report.verdict(&options)?;
+    memory.profile.sort_records();
     write_yaml_file(&memory.profile, &out(input))
 }

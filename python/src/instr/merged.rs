@@ -27,6 +27,8 @@ pub(crate) struct Merged {
     kept: Option<FunctionTable>,
     filter: FunctionFilter,
     origins: Origins,
+    /// Whether outputs that are not text have the names of vtables, too.
+    keeps_vtable_names: bool,
     /// The target of the merge.
     pub(crate) target: Target,
     /// The inputs and the warnings.
@@ -38,6 +40,7 @@ pub(crate) struct Merged {
 pub(crate) struct State {
     profile: instr::Profile,
     origins: [bool; 6],
+    keeps_vtable_names: bool,
     target: TargetState,
     about: About,
 }
@@ -141,7 +144,8 @@ impl Merged {
         about.add("records", json!(facts.records));
         about.add("soft_errors", heard.json());
         about.add("target", target_json(&target));
-        Ok(Self { profile: report.profile, kept, filter, origins, target, about })
+        let keeps_vtable_names = settings.keep_vtable_symbols || settings.is_read;
+        Ok(Self { profile: report.profile, kept, filter, origins, keeps_vtable_names, target, about })
     }
 
     /// Returns the functions to write.
@@ -180,7 +184,8 @@ impl Merged {
         about.add("records", json!(records));
         about.add("soft_errors", json!([]));
         about.add("target", target_json(&target));
-        Ok(Self { profile, kept: None, filter: FunctionFilter::default(), origins, target, about })
+        let filter = FunctionFilter::default();
+        Ok(Self { profile, kept: None, filter, origins, keeps_vtable_names: true, target, about })
     }
 
     /// Returns the profile as an indexed file without losses: of the target's version, otherwise of the newest.
@@ -213,7 +218,8 @@ impl Merged {
             origins.second_algorithm,
             origins.may_be_fourth,
         ];
-        State { profile, origins, target: TargetState::of(&self.target), about: self.about.clone() }
+        let (keeps_vtable_names, target) = (self.keeps_vtable_names, TargetState::of(&self.target));
+        State { profile, origins, keeps_vtable_names, target, about: self.about.clone() }
     }
 
     /// Returns the profile of a state.
@@ -228,7 +234,8 @@ impl Merged {
             origins.may_be_fourth,
         ] = state.origins;
         let (profile, target, about) = (state.profile, state.target.target(), state.about);
-        Self { profile, kept: None, filter: FunctionFilter::default(), origins, target, about }
+        let (keeps_vtable_names, filter) = (state.keeps_vtable_names, FunctionFilter::default());
+        Self { profile, kept: None, filter, origins, keeps_vtable_names, target, about }
     }
 
     /// Encodes the profile for a target.
@@ -246,6 +253,9 @@ impl Merged {
         let mut options = adapting(target, self.origins);
         options.hashes = settings.hashes;
         let (mut profile, mut filter) = (self.profile.clone(), self.filter.clone());
+        if !self.keeps_vtable_names && settings.form != OutputForm::Text {
+            profile.vtable_names.clear();
+        }
         let crossed = cross(&mut profile, &mut filter, &options, settings.strict)?;
         // The content of the profile may require another version.
         (target.release, target.indexed_version) = (crossed.release, crossed.indexed_version);

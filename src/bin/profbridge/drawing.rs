@@ -138,7 +138,8 @@ impl PictureArgs {
                 let error = Error::usage("the profile has no stacks").in_file(&self.inputs[0]);
                 return Err(error.with_hint("omit --include, --exclude and the options for stacks"));
             }
-            Some(false) if is_chosen => {}
+            // The notes of an iprof or a memory profile are worth a page.
+            Some(false) if is_chosen || matches!(content, Content::Stacks(_)) => {}
             _ => return Ok(()),
         }
         let inputs: Vec<Input> = self.inputs.iter().map(Input::argument).collect();

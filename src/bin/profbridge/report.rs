@@ -8,7 +8,7 @@ use profbridge::families::fit::{FitOptions, fit_files};
 use profbridge::families::notes_about_differences;
 use profbridge::fit::draw_report;
 use profbridge::input::Input;
-use profbridge::render::{MAX_ROWS, Report, Section, SvgOptions, write_html, write_svg};
+use profbridge::render::{MAX_ROWS, Section, SvgOptions, write_html, write_svg};
 use profbridge::{Error, Result};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -63,7 +63,7 @@ impl ReportArgs {
             if self.pictures.is_filtered() && !matches!(content, Content::Stacks(_)) {
                 report.notes.push(ONLY_STACKS_FILTERED.to_string());
             }
-            self.shorten(&mut report);
+            report.keep_rows(self.rows());
             self.pictures.demangle(&mut report);
             Ok(write_html(&report))
         })
@@ -71,15 +71,6 @@ impl ReportArgs {
 
     fn rows(&self) -> usize {
         usize::try_from(self.topn).unwrap_or(MAX_ROWS)
-    }
-
-    fn shorten(&self, report: &mut Report) {
-        for section in &mut report.sections {
-            if let Section::Table(table) = section {
-                table.left_out += table.rows.len().saturating_sub(self.rows());
-                table.rows.truncate(self.rows());
-            }
-        }
     }
 
     /// Compares with a newer build and writes the page.

@@ -95,12 +95,13 @@ fn merge_memory(inputs: &[WeightedInput], out: &Path) -> Result<()> {
     let mut options = MergeOptions { threads: ONE_THREAD, failure_mode: FailureMode::Warn, ..MergeOptions::default() };
     let programs = inputs.iter().map(|input| input.path.with_extension("binary")).filter(|program| program.exists());
     options.read.programs = Arc::new(Programs::new(programs.collect(), &Limits::default()));
-    let (memory, report) = merge_memory_files(inputs, &options, &mut |_, _| {})?;
+    let (mut memory, report) = merge_memory_files(inputs, &options, &mut |_, _| {})?;
     for input in report.inputs {
         if let InputOutcome::Failed(error) = input.outcome {
             return Err(error);
         }
     }
+    memory.profile.sort_records();
     write_yaml_file(&memory.profile, out)
 }
 

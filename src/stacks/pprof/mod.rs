@@ -34,7 +34,7 @@ pub(crate) use merge::trim_to_bytes;
 pub use merge::{MergeOptions, MergeReport, Merger};
 pub use profile::{Function, Label, Line, Location, Mapping, Profile, SampleRef, Samples, ValueType};
 pub use profile::{StringId, Strings};
-pub use read::is_pprof;
+pub(crate) use read::is_pprof;
 pub(crate) use read::read_until;
 pub use read::{FORMAT, read};
 pub(crate) use table::START_LINE;

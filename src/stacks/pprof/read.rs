@@ -387,7 +387,7 @@ impl Scratch {
 /// Returns true if `data`, which may be truncated, is a protocol buffer that begins like a pprof: with sample types,
 /// before which there are only single numbers. A type is a message of at most two numbers. The next field must have a
 /// tag of the schema. A profile without values consists of the first string, which is empty.
-pub fn is_pprof(data: &[u8]) -> bool {
+pub(crate) fn is_pprof(data: &[u8]) -> bool {
     if data == [0x32, 0] {
         return true;
     }
