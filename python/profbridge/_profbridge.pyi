@@ -492,8 +492,9 @@ class SampleProfile:
         ----------
         target : str, optional
             The toolchain that reads the file [default: that of the merge].
-        encoding : {"extbinary", "binary", "text"}, optional
-            The encoding [default: that of the inputs, if the target reads it].
+        encoding : {"extbinary", "binary", "text", "gcc"}, optional
+            The encoding [default: that of the target's llvm-profdata; without a target, GCC's format if all inputs have
+            it].
         use_md5 : bool, optional
             Whether to write hashes instead of names.
         compress : bool, optional

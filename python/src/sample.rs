@@ -211,9 +211,10 @@ impl SampleProfile {
             (None, _) => self.merged.profile.default_encoding(rules),
             (Some("binary"), _) => Encoding::Binary,
             (Some("extbinary"), _) => Encoding::ExtBinary,
+            (Some("gcc"), _) => Encoding::Gcc,
             (Some("text"), _) => Encoding::Text,
             (Some(other), _) => {
-                let detail = format!("encoding must be \"extbinary\", \"binary\" or \"text\", not {other:?}");
+                let detail = format!("encoding must be \"extbinary\", \"binary\", \"text\" or \"gcc\", not {other:?}");
                 return Err(Error::usage(detail));
             }
         };
@@ -338,7 +339,7 @@ impl SampleProfile {
     /// ----------
     /// target : str, optional
     ///     The toolchain that reads the file [default: that of the merge].
-    /// encoding : {"extbinary", "binary", "text"}, optional
+    /// encoding : {"extbinary", "binary", "text", "gcc"}, optional
     ///     The encoding [default: that of the target's llvm-profdata; without a target, GCC's format if all inputs have
     ///     it].
     /// use_md5 : bool, optional

@@ -139,6 +139,13 @@ class Conversions(TestCase):
                         profbridge.merge([source], **settings).write(ours, force=True)  # type: ignore[arg-type]
                         self.assertEqual(ours.read_bytes(), theirs.read_bytes(), "merge")
 
+    def test_counters_that_the_target_does_not_know_are_an_error(self) -> None:
+        profile = profbridge.read(b":ir\n:instrument_loop_entries\nmain\n1\n1\n5\n")
+        for text in (False, True):
+            with self.assertRaisesRegex(profbridge.MergeError, "LLVM 16 does not know loop entries"):
+                profile.to_bytes(target="llvm-16", text=text)
+        profile.to_bytes(target="llvm-20")
+
     def test_names_of_vtables_are_read_and_stay(self) -> None:
         profile = profbridge.read(RAW / "clang-22-vtables.profraw")
         assert isinstance(profile, profbridge.Profile)

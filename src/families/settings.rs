@@ -110,7 +110,8 @@ impl MergeSettings {
 
     /// Returns the options for merging stacks.
     pub(super) fn stack_merge(&self) -> StackMergeOptions {
-        StackMergeOptions { read: self.stack_options(), ..self.options.stacks.clone() }
+        let (read, keeps_inputs) = (self.stack_options(), self.partial.is_some());
+        StackMergeOptions { read, keeps_inputs, ..self.options.stacks.clone() }
     }
 
     /// Returns true if only some events of recordings are written.

@@ -327,6 +327,8 @@ pub struct StackMergeOptions {
     pub threads: Option<NonZeroUsize>,
     /// Cancels the merge.
     pub cancel: Cancel,
+    /// Whether a partial merge keeps the inputs, with all of their events.
+    pub(crate) keeps_inputs: bool,
 }
 
 impl StackMergeOptions {
@@ -592,6 +594,9 @@ impl Merge for TableMerge<'_> {
         let salvages = self.0.salvage && self.0.failure_mode != FailureMode::Any;
         if read.is_ok() || salvages {
             report.records = self.0.read.used(&table).len() as u64;
+            if report.records == 0 && self.0.keeps_inputs {
+                report.records = table.observed.skipped_events.values().copied().fold(0, u64::saturating_add);
+            }
             functions.extend(Some(table.functions().len()).filter(|len| *len > 0 && report.records > 0));
             sum.absorb_times(&table, input.weight.get());
         }

@@ -1,14 +1,13 @@
 //! The target of a result with the evidence for it, which the content of the result can change.
 
 use crate::driver::output_form::OutputForm;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::instr::FunctionFilter;
 use crate::instr::cross_release::apply::cross;
 use crate::instr::cross_release::bitmaps;
 use crate::instr::cross_release::{CrossReleaseOptions, Finding, HashPolicy, Origins};
 use crate::instr::target::{Evidence, Reason, Target, TargetSource};
-use crate::model::record::is_of_bridge;
-use crate::model::{Loss, Profile, ProfileKind};
+use crate::model::{Loss, Profile};
 
 /// The target of a result, and the evidence for it.
 #[derive(Debug, Clone)]
@@ -72,7 +71,6 @@ impl ResolvedTarget {
         form: OutputForm,
     ) -> Result<Vec<Finding>> {
         self.store_all_of(profile, form)?;
-        self.refuse_unknown_kind(profile)?;
         let mut options = self.crossing(hashes);
         (options.origins, options.is_raw) = (origins, form == OutputForm::Raw);
         // Tools of the target release choose the version of the indexed file that they make of text and raw profiles.
@@ -84,22 +82,6 @@ impl ResolvedTarget {
         }
         (self.target.release, self.target.indexed_version) = (crossed.release, crossed.indexed_version);
         Ok(crossed.findings)
-    }
-
-    /// Rejects counters of a kind that compilers of the target do not know: without the mark of the kind, they would use
-    /// the counts for other places of a function.
-    fn refuse_unknown_kind(&self, profile: &Profile) -> Result<()> {
-        let release = self.target.release;
-        let unknown = profile.kind.of_counters().without(ProfileKind::IR | ProfileKind::known_by(release));
-        // Records of the bridge have counters that fit every kind.
-        let has_counters = || {
-            let mut all = profile.functions.iter();
-            all.any(|function| function.records().any(|record| !is_of_bridge(function.name(), record.func_hash)))
-        };
-        let Some((since, _)) = unknown.first_release().filter(|_| has_counters()) else { return Ok(()) };
-        let detail = format!("{release} does not know {}, and would use the counts for other places", unknown.nouns());
-        let hint = format!("target {since} or later, or record without this kind of counters");
-        Err(Error::new(ErrorKind::KindConflict { detail }).with_hint(hint))
     }
 
     /// Selects a later release if only that one can store the whole profile, unless a release was requested.

@@ -209,6 +209,9 @@ pub(crate) struct DebugInfo<'i> {
     strings: Option<&'i StringSection>,
     /// The names of [`Subprograms::local_names`], if inlined calls have them.
     pub(crate) local_names: LocalNames,
+    /// The first address of code. Functions that the linker removed stay in debug info, with code at address 0: one of them
+    /// that reaches beyond this address is ignored. LLVM takes the code there for its code; 0 does so, too.
+    pub(crate) code_start: u64,
     limits: Limits,
     /// The errors of damaged units, by their offset.
     damage: Mutex<BTreeMap<usize, Error>>,
@@ -231,7 +234,7 @@ impl<'i> DebugInfo<'i> {
         let (sections, endian) = load_sections_of_code(file, strings.is_none(), limits)?;
         let split = SplitDebugInfo::with_package(path, package, strings, limits)?;
         let (local_names, damage) = (LocalNames::default(), Mutex::default());
-        Ok(Self { sections, endian, split, strings, local_names, limits: *limits, damage })
+        Ok(Self { sections, endian, split, strings, local_names, code_start: 0, limits: *limits, damage })
     }
 
     /// Returns true if the image has no debug info.
@@ -379,9 +382,9 @@ impl<'i> DebugInfo<'i> {
             Some((dwarf, unit)) => {
                 let none = LocalNames::default();
                 let mut functions = Functions::new(&dwarf, std::slice::from_ref(&unit), None, &none);
-                functions.look_up(0, addresses, inside, &mut lines, bounds, found)
+                functions.look_up(0, addresses, inside, &mut lines, (bounds, self.code_start), found)
             }
-            None => functions.look_up(at, addresses, inside, &mut lines, bounds, found),
+            None => functions.look_up(at, addresses, inside, &mut lines, (bounds, self.code_start), found),
         }
     }
 }
@@ -547,11 +550,11 @@ impl<'u, 'a> Functions<'u, 'a> {
         addresses: &[u64],
         inside: &[usize],
         lines: &mut Lines<'_, '_>,
-        bounds: &mut Bounds,
+        (bounds, code_start): (&mut Bounds, u64),
         found: &mut InlineChains,
     ) -> Result<()> {
         let own: Vec<u64> = inside.iter().map(|index| addresses[*index]).collect();
-        let (mut subroutines, owners) = self.subroutines(at, &own, bounds)?;
+        let (mut subroutines, owners) = self.subroutines(at, &own, bounds, code_start)?;
         let mut known: HashMap<_, u32, RandomState> = HashMap::default();
         for ((index, address), owner) in inside.iter().zip(own).zip(owners) {
             let Some(owner) = owner else { continue };
@@ -637,9 +640,12 @@ impl<'u, 'a> Functions<'u, 'a> {
         at: usize,
         addresses: &[u64],
         bounds: &Bounds,
+        code_start: u64,
     ) -> Result<(Vec<Subroutine>, Vec<Option<usize>>)> {
         let unit = &self.units[at];
         let (mut found, mut owners) = (Vec::new(), Owners::default());
+        // The depth of a function that the linker removed, while its entries follow.
+        let mut removed: Option<isize> = None;
         // Subroutines around the current entry.
         let mut around: Vec<usize> = Vec::new();
         let mut entries = unit.entries();
@@ -672,9 +678,15 @@ impl<'u, 'a> Functions<'u, 'a> {
             let this = found.len() - 1;
             around.push(this);
             bounds.check_depth(around.len())?;
+            removed = removed.filter(|depth| entry.depth() > *depth);
             let mut ranges = ranges_of(self.dwarf, unit, entry)?;
             while let Some(range) = ranges.next().map_err(damaged)? {
-                owners.add(addresses, range, this);
+                if range.begin < code_start && range.end > code_start {
+                    removed.get_or_insert(entry.depth());
+                }
+                if removed.is_none() {
+                    owners.add(addresses, range, this);
+                }
             }
         }
         Ok((found, addresses.iter().map(|address| owners.of(*address)).collect()))

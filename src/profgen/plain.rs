@@ -10,7 +10,7 @@
 //! to that function.
 
 use super::builder::{raise_with_totals, update_total};
-use super::counters::{Counters, Counts, EXTERNAL};
+use super::counters::{Counters, Counts};
 use super::line_profile::{Builder, ProfileOptions, addresses, chains, weigh};
 use super::loading::Loading;
 use super::program::Program;
@@ -106,6 +106,10 @@ impl PlainFindings {
     }
 }
 
+/// The call of a function from outside of the program. No function has this address, unlike low ones: in debug info,
+/// functions that the linker removed begin at 0.
+const OUTSIDE: u64 = u64::MAX;
+
 /// Gathers samples without branch records.
 #[derive(Debug, Default)]
 pub(super) struct PlainGatherer {
@@ -151,7 +155,7 @@ impl PlainGatherer {
                 continue;
             }
             let call = match place(frame.address.wrapping_sub(1)) {
-                None => EXTERNAL,
+                None => OUTSIDE,
                 Some(before) => match program.call_before(before.wrapping_add(1)) {
                     Some(call) => call,
                     None => {
@@ -175,14 +179,14 @@ impl PlainGatherer {
                 self.calls.extend_from_slice(calls.or_insert_with(|| tail_calls(program, target, entered)));
             }
             inner = program.functions.entry_of(call);
-            is_known = call == EXTERNAL || program.functions.range_at(call).is_some();
+            is_known = call == OUTSIDE || program.functions.range_at(call).is_some();
         }
         // Only the innermost call of a recursive function counts: its first caller is in every chain.
         self.calls.sort_by_key(|(_, callee)| *callee);
         self.calls.dedup_by_key(|(_, callee)| *callee);
         for call in self.calls.drain(..) {
             *self.counters.branches.entry(call).or_default() += 1;
-            self.findings.calls = self.findings.calls.saturating_add(u64::from(call.0 != EXTERNAL));
+            self.findings.calls = self.findings.calls.saturating_add(u64::from(call.0 != OUTSIDE));
         }
     }
 
@@ -211,7 +215,7 @@ fn tail_calls(program: &Program<'_>, from: u64, to: u64) -> Vec<(u64, u64)> {
             _ => break,
         }
     }
-    vec![(EXTERNAL, to)]
+    vec![(OUTSIDE, to)]
 }
 
 /// Returns the jumps of a function to the entries of others, with their targets.

@@ -40,8 +40,8 @@ pub struct ProgramFiles {
     /// adds functions, as in llvm-profgen 22.
     pub ignore_symbol_functions: bool,
     /// Whether a program without a symbol table has no symbols, and functions have the names of debug info only, as for
-    /// `llvm-profgen`. Otherwise it has the symbols of the file with its debug info, and local functions of C++ that GCC
-    /// compiled have the names of symbols.
+    /// `llvm-profgen`. Otherwise it has the symbols of the file with its debug info, local functions of C++ that GCC
+    /// compiled have the names of symbols, and large functions that the linker removed have no code.
     pub ignore_debug_symbols: bool,
     /// The release whose `llvm-profgen` the profile follows.
     pub release: Release,
@@ -211,6 +211,9 @@ impl<'f> Program<'f> {
         };
         let subprograms = debug.subprograms(symbol_at).map_err(in_debug)?;
         debug.local_names = subprograms.local_names;
+        if !files.ignore_debug_symbols {
+            debug.code_start = base;
+        }
         let mut functions = Functions::new(subprograms.functions, base);
         let has_no_functions = functions.is_empty();
         let probe_sections = match files.ignore_probes {

@@ -125,12 +125,16 @@ fn profiles_of_two_kinds_are_not_compared() {
 fn counters_of_a_kind_that_the_target_does_not_know_are_an_error() {
     let folder = text_of_each_kind();
     for (input, release, since, kind) in [("4", 19, 20, "loop entries"), ("1", 13, 14, "byte coverage")] {
-        for output in ["x.profdata", "x.proftext"] {
-            let finished = run(&folder, &format!("merge {input} --for=llvm-{release} -o {output}"));
+        done(&folder, &format!("merge {input} --for=llvm-{since} -o x.profdata"));
+        // The functions of one indexed file stay in it for text.
+        fs::copy(folder.path("x.profdata"), folder.path("indexed")).unwrap();
+        for (source, output) in
+            [(input, "x.profdata"), (input, "x.proftext"), ("indexed", "x.proftext"), ("indexed", "x.profraw")]
+        {
+            let finished = run(&folder, &format!("merge {source} --for=llvm-{release} -o {output}"));
             finished
                 .assert_refused(1, &[&format!("LLVM {release} does not know {kind}"), &format!("target LLVM {since}")]);
         }
-        done(&folder, &format!("merge {input} --for=llvm-{since} -o x.profdata"));
         fs::remove_file(folder.path("x.profdata")).unwrap();
     }
 }

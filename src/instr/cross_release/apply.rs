@@ -6,6 +6,7 @@ use crate::input::{Family, Input};
 use crate::instr::FunctionFilter;
 use crate::instr::cross_release::{self, Candidates, CrossReleaseOptions, Finding, Following};
 use crate::instr::open::{ReadOptions, with_reader};
+use crate::model::record::is_of_bridge;
 use crate::model::{Profile, ProfileKind, Release};
 
 /// The target of a profile, chosen after a look at its content.
@@ -25,13 +26,15 @@ pub struct AdaptationReport {
 ///
 /// # Errors
 ///
-/// With `strict`, a loss error if the target cannot use some records. The profile must not be written then.
+/// A kind conflict if the target takes counters of this kind for those of other places. With `strict`, a loss error if the
+/// target cannot use some records; the profile must not be written then.
 pub fn cross(
     profile: &mut Profile,
     filter: &mut FunctionFilter,
     options: &CrossReleaseOptions,
     strict: bool,
 ) -> Result<AdaptationReport> {
+    refuse_unknown_kind(profile, options.release)?;
     let crossed = cross_release::cross_kept(std::mem::take(profile), options, filter);
     *profile = crossed.profile;
     if !crossed.former_names.is_empty() {
@@ -42,6 +45,25 @@ pub fn cross(
     }
     let (release, indexed_version) = (crossed.release, crossed.indexed_version);
     Ok(AdaptationReport { release, indexed_version, findings: crossed.findings })
+}
+
+/// Returns the kinds of counters that a release does not know: without their mark, it would use the counts for other places
+/// of a function.
+pub(crate) fn unknown_counters(kind: ProfileKind, release: Release) -> ProfileKind {
+    kind.of_counters().without(ProfileKind::IR | ProfileKind::known_by(release))
+}
+
+fn refuse_unknown_kind(profile: &Profile, release: Release) -> Result<()> {
+    let unknown = unknown_counters(profile.kind, release);
+    // Records of the bridge have counters that fit every kind.
+    let has_counters = || {
+        let mut all = profile.functions.iter();
+        all.any(|function| function.records().any(|record| !is_of_bridge(function.name(), record.func_hash)))
+    };
+    let Some((since, _)) = unknown.first_release().filter(|_| has_counters()) else { return Ok(()) };
+    let detail = format!("{release} does not know {}, and would use the counts for other places", unknown.nouns());
+    let hint = format!("target {since} or later, or record without this kind of counters");
+    Err(Error::new(ErrorKind::KindConflict { detail }).with_hint(hint))
 }
 
 /// Finds the functions that two files have under different names or hashes because different releases wrote them.

@@ -6,6 +6,7 @@
 use crate::error::{Error, Result};
 use crate::indexed::{Entry, IndexedProfile, ReadOptions};
 use crate::input::InputBytes;
+use crate::instr::cross_release::apply::unknown_counters;
 use crate::instr::cross_release::{CrossReleaseOptions, Origins, RewriteCheck};
 use crate::instr::file_merge::options::MergeOptions;
 use crate::instr::{MergeRules, repeats_size, sort_record_sites};
@@ -46,8 +47,8 @@ impl SingleFile {
         rules(release) == rules(Release::DEFAULT)
     }
 
-    /// Scans a file. Returns `None` if it is damaged or irregular, or if its names and hashes may differ from those
-    /// that the target in `crossing` computes.
+    /// Scans a file. Returns `None` if it is damaged or irregular, if its names and hashes may differ from those that the
+    /// target in `crossing` computes, or if the target does not know its counters.
     pub(super) fn scan(
         bytes: InputBytes,
         merge: &MergeOptions,
@@ -58,6 +59,9 @@ impl SingleFile {
         let mut origins = Origins::default();
         origins.add_indexed(profile.version().into());
         let crossing = crossing.map(|crossing| CrossReleaseOptions { origins, ..*crossing });
+        if crossing.is_some_and(|crossing| !unknown_counters(profile.kind(), crossing.release).is_none()) {
+            return None;
+        }
         let mut glance = crossing.map(|crossing| RewriteCheck::new(profile.kind(), &crossing));
         let rules = MergeRules::of(merge.release);
         let (mut seen, mut names, mut places, mut records) = (Seen::default(), Vec::new(), Vec::new(), 0);

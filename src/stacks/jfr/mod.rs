@@ -250,8 +250,9 @@ impl<'a> Reading<'a> {
 
     fn finish(mut self) -> Vec<Warning> {
         for (source, period) in &self.periods {
-            // The settings may have changed during the recording.
-            if self.periods.iter().filter(|(other, _)| other == source).count() == 1 {
+            // The settings may have changed during the recording, and there may be no samples.
+            let is_used = self.table.samples().any(|sample| sample.key.source == *source);
+            if is_used && self.periods.iter().filter(|(other, _)| other == source).count() == 1 {
                 self.table.observed.add_period(*source, *period);
             }
         }
