@@ -418,7 +418,11 @@ def convert(source: Source, path: Path, *, force: bool = False, **settings: Unpa
     form, chosen = _profbridge.form_of(path), _settings(True, **settings)
     # An iprof has a section for exact call counts.
     chosen["reads_calls"] = form == "iprof"
-    profile = _profbridge.read(source, None, chosen)
+    if form == "stacks" and chosen["binary"]:
+        # With its program, a recording is read as a sample profile.
+        profile = _profbridge.merge([source], None, chosen, None)
+    else:
+        profile = _profbridge.read(source, None, chosen)
     if isinstance(profile, (Profile, Stacks)) and form == "iprof":
         profile = profile.to_iprof()
     elif isinstance(profile, Iprof) and form == "llvm":

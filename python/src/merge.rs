@@ -16,7 +16,7 @@ use profbridge::families::merge::mixed::merge_mixed;
 use profbridge::families::partial::open_kept;
 use profbridge::families::plan::{MergePlan, MergeRequest};
 use profbridge::families::{FailedMerge, OutputForm, target_of_used};
-use profbridge::input::{Family, Input};
+use profbridge::input::{Family, Format, Input, OtherFormat};
 use profbridge::instr::Loss;
 use profbridge::{Error, Result};
 use pyo3::IntoPyObjectExt;
@@ -108,6 +108,14 @@ pub(crate) fn merge(
 }
 
 fn merge_inputs(inputs: &[Input], settings: &MergeSettings, watch: Watch) -> Result<Merged> {
+    let has_branches = |input: &Input| {
+        matches!(input.format(), Ok(Format::Other(OtherFormat::BranchRecords | OtherFormat::Unsymbolized)))
+    };
+    if let [program] = settings.binary.as_slice()
+        && inputs.iter().all(has_branches)
+    {
+        return sample::of_recordings(inputs, program, settings).map(Merged::Sample);
+    }
     if !inputs.iter().any(|input| matches!(input.family(), Ok(Some(_)))) {
         return merge_family(settings.family()?, inputs, settings, watch);
     }

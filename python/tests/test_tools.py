@@ -289,6 +289,7 @@ class Perf(TestCase):
         out = self.folder / "out.prof"
         self.assertEqual(program("convert", text, "--binary", binary, "-o", out).returncode, 0)
         self.assertEqual(profile.to_bytes(), out.read_bytes())
+        self.assertEqual(profbridge.merge([text], binary=binary).to_bytes(), out.read_bytes())
 
     def test_perf_data_without_branches_becomes_a_sample_profile(self) -> None:
         source, binary, data = ROOT / "tests" / "profgen" / "busy.c", self.folder / "busy", self.folder / "perf.data"
@@ -309,6 +310,11 @@ class Perf(TestCase):
         self.assertEqual(program("convert", data, "--binary", binary, "-o", out).returncode, 0)
         self.assertEqual(profile.to_bytes(), out.read_bytes())
         self.assertIsInstance(profbridge.merge(data, binary=binary), profbridge.Stacks)
+        stacks, ours = self.folder / "out.collapsed", self.folder / "ours.collapsed"
+        self.assertEqual(program("convert", data, "--binary", binary, "-o", stacks).returncode, 0)
+        warnings.simplefilter("ignore", profbridge.ProfileWarning)
+        profbridge.convert(data, ours, binary=binary)
+        self.assertEqual(ours.read_bytes(), stacks.read_bytes())
 
     def test_a_program_of_another_file_is_a_usage_error(self) -> None:
         with self.assertRaises(profbridge.UsageError):

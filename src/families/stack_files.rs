@@ -120,12 +120,23 @@ pub(crate) fn choose_unit(mut units: [Unit; 2]) -> Hint {
 ///
 /// # Errors
 ///
-/// Usage if they have different units, or measure the same allocations twice.
+/// Usage if they have different units, if they are samples and exact calls, or if they measure the same allocations or
+/// calls twice.
 pub fn unit_of(selected: &StackTable) -> Result<Unit> {
+    use SampleSource::{Allocation, MethodTiming, MethodTrace, Tlab};
     let sources: Vec<SampleSource> = selected.hits_by_source().into_iter().map(|(source, _)| source).collect();
-    if [SampleSource::Allocation, SampleSource::Tlab].iter().all(|source| sources.contains(source)) {
-        let detail = "allocation and tlab events measure the same allocations, which would be counted twice";
-        return Err(Error::usage(detail).with_hint("choose one of the two event types"));
+    for (pair, what) in [([Allocation, Tlab], "allocations"), ([MethodTrace, MethodTiming], "calls")] {
+        if pair.iter().all(|source| sources.contains(source)) {
+            let [one, other] = pair.map(SampleSource::word);
+            let detail = format!("{one} and {other} events measure the same {what}, which would be counted twice");
+            return Err(Error::usage(detail).with_hint("choose one of the two event types"));
+        }
+    }
+    if let Some(calls) = sources.iter().find(|source| source.counts_calls())
+        && let Some(samples) = sources.iter().find(|source| !source.counts_calls())
+    {
+        let detail = format!("{} events are calls, {} events are not", calls.word(), samples.word());
+        return Err(Error::usage(detail).with_hint("choose one event type"));
     }
     selected.unit().ok_or_else(|| {
         let there = selected.hits_by_source();
@@ -619,18 +630,33 @@ mod tests {
     use crate::call_chains::{Certainty, FrameKind, SampleKey};
 
     #[test]
-    fn two_measurements_of_the_same_allocations_are_not_added() {
-        let mut table = StackTable::new();
-        let function = table.intern_symbol("main");
-        let frame = table.intern_frame(Frame { function, bci: None, line: None, kind: FrameKind::Unknown });
-        let stack = table.push_frame(None, frame);
-        let mut add = |source| {
-            table.add(SampleKey { stack, thread: None, source, certainty: Certainty::Unknown, truncated: false }, 8);
-            table.observed.add_unit(source, Unit::Bytes);
-            unit_of(&table)
+    fn events_that_measure_the_same_or_another_thing_are_not_added() {
+        use SampleSource::{Allocation, Execution, MethodTiming, MethodTrace, Native, Tlab};
+        let unit_of_both = |sources: [SampleSource; 2], unit| {
+            let mut table = StackTable::new();
+            let function = table.intern_symbol("main");
+            let frame = table.intern_frame(Frame { function, bci: None, line: None, kind: FrameKind::Unknown });
+            let stack = table.push_frame(None, frame);
+            for source in sources {
+                table
+                    .add(SampleKey { stack, thread: None, source, certainty: Certainty::Unknown, truncated: false }, 8);
+                table.observed.add_unit(source, unit);
+            }
+            unit_of(&table).map_err(|error| error.to_string())
         };
-        assert_eq!(add(SampleSource::Allocation).unwrap(), Unit::Bytes);
-        let error = add(SampleSource::Tlab).unwrap_err();
-        assert!(error.to_string().contains("would be counted twice"), "{error}");
+        assert_eq!(unit_of_both([Allocation, Allocation], Unit::Bytes), Ok(Unit::Bytes));
+        assert_eq!(unit_of_both([Execution, Native], Unit::Hits), Ok(Unit::Hits));
+        for (sources, unit, words) in [
+            (
+                [Allocation, Tlab],
+                Unit::Bytes,
+                "allocation and tlab events measure the same allocations, which would be",
+            ),
+            ([MethodTrace, MethodTiming], Unit::Hits, "method-trace and method-timing events measure the same calls"),
+            ([Execution, MethodTiming], Unit::Hits, "method-timing events are calls, execution events are not"),
+        ] {
+            let error = unit_of_both(sources, unit).unwrap_err();
+            assert!(error.contains(words), "{error}");
+        }
     }
 }

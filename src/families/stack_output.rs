@@ -331,7 +331,8 @@ impl StackEncoder<'_> {
         let event_types = selected.hits_by_source();
         let weighed =
             event_types.iter().map(|(source, _)| *source).find(|source| !source.is_timed() && !source.counts_calls());
-        let unit = unit_of(&selected)?;
+        // Calls have a section of their own.
+        let unit = unit_of(&selected.filter_samples(|sample| !sample.key.source.counts_calls()))?;
         let what = match (weighed, unit) {
             _ if self.options.accept_weights => return Ok(()),
             (None, Unit::Hits) => return Ok(()),

@@ -152,6 +152,30 @@ fn call_chains_that_end_beyond_code_without_debug_info_are_not_cut() {
     assert_eq!((&plain["calls"], &plain["cut_chains"]), (&90.into(), &1.into()), "{document}");
 }
 
+/// Debug info keeps functions that the linker removed, with code at address 0.
+#[test]
+fn functions_that_the_linker_removed_have_no_samples() {
+    let Some(folder) = available("removed functions", &["clang-22", "objdump", "readelf"]).then(Folder::new) else {
+        return;
+    };
+    let body: String =
+        (0..3000).map(|at| format!("  x = x * {} + y; y ^= x >> {};\n", at * 7 + 3, at % 13 + 1)).collect();
+    folder.write("large.c", format!("int large(int x, int y) {{\n{body}  return x + y;\n}}\n"));
+    folder.write("small.c", "int other(int); int removed(int x) { return x * 3 + other(x) + other(2); }\n");
+    for source in ["small.c", "large.c"] {
+        let flags = "-ffunction-sections -Wl,--gc-sections -pie -fPIE";
+        let source = folder.path(source).display().to_string();
+        compile(&folder, &format!("{CLANG} {flags} {source}"), "busy.c", "busy");
+        let [main, outer, small] = ["main", "loop", "small"].map(|name| instructions(&folder, "busy", name));
+        let chain = vec![IN_USER, small[4].0, after(&outer, "<small>"), after(&main, "<loop>"), 0x7000_0000];
+        folder.write("perf.data", plain_recording(&folder, "busy", &vec![(small[4].0, chain); 30]));
+        convert(&folder, "perf.data --binary busy -o app.proftext");
+        let profile = read(&folder, "app.proftext");
+        let functions: Vec<&str> = profile.lines().filter(|line| !line.starts_with(' ')).collect();
+        assert_eq!(functions, ["loop:30:0", "small:30:30", "main:1:0"], "{source}: {profile}");
+    }
+}
+
 /// The program is only in call chains.
 #[test]
 fn a_program_that_only_calls_others_has_no_samples() {
