@@ -212,7 +212,9 @@ impl<'f> Program<'f> {
         let subprograms = debug.subprograms(symbol_at).map_err(in_debug)?;
         debug.local_names = subprograms.local_names;
         if !files.ignore_debug_symbols {
-            debug.code_start = base;
+            // The executable segment can begin with the headers of the file.
+            let code = file.sections().filter(is_code).map(|section| section.address());
+            debug.code_start = code.min().unwrap_or(base);
         }
         let mut functions = Functions::new(subprograms.functions, base);
         let has_no_functions = functions.is_empty();

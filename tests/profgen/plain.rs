@@ -162,8 +162,9 @@ fn functions_that_the_linker_removed_have_no_samples() {
         (0..3000).map(|at| format!("  x = x * {} + y; y ^= x >> {};\n", at * 7 + 3, at % 13 + 1)).collect();
     folder.write("large.c", format!("int large(int x, int y) {{\n{body}  return x + y;\n}}\n"));
     folder.write("small.c", "int other(int); int removed(int x) { return x * 3 + other(x) + other(2); }\n");
-    for source in ["small.c", "large.c"] {
-        let flags = "-ffunction-sections -Wl,--gc-sections -pie -fPIE";
+    for (source, layout) in [("small.c", "separate-code"), ("large.c", "separate-code"), ("large.c", "noseparate-code")]
+    {
+        let flags = format!("-ffunction-sections -Wl,--gc-sections -Wl,-z,{layout} -pie -fPIE");
         let source = folder.path(source).display().to_string();
         compile(&folder, &format!("{CLANG} {flags} {source}"), "busy.c", "busy");
         let [main, outer, small] = ["main", "loop", "small"].map(|name| instructions(&folder, "busy", name));
@@ -172,7 +173,7 @@ fn functions_that_the_linker_removed_have_no_samples() {
         convert(&folder, "perf.data --binary busy -o app.proftext");
         let profile = read(&folder, "app.proftext");
         let functions: Vec<&str> = profile.lines().filter(|line| !line.starts_with(' ')).collect();
-        assert_eq!(functions, ["loop:30:0", "small:30:30", "main:1:0"], "{source}: {profile}");
+        assert_eq!(functions, ["loop:30:0", "small:30:30", "main:1:0"], "{source} {layout}: {profile}");
     }
 }
 
