@@ -12,7 +12,9 @@ use gimli::{
     AttributeValue, ColumnType, DebuggingInformationEntry, Dwarf, DwarfPackageSections, DwarfSections, EndianSlice,
     LineProgramHeader, RangeIter, RunTimeEndian, SectionId, Unit, UnitOffset, constants,
 };
-use object::{Object, ObjectSection, ObjectSegment, SegmentFlags};
+use object::elf::SHF_EXECINSTR;
+use object::pe::IMAGE_SCN_CNT_CODE;
+use object::{Object, ObjectSection, ObjectSegment, SectionFlags, SectionKind, SegmentFlags};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -143,6 +145,26 @@ const SECTIONS_OF_CODE: [SectionId; 9] = [
     SectionId::DebugRngLists,
     SectionId::DebugStrOffsets,
 ];
+
+/// Returns true for a section of code.
+pub(crate) fn is_code(section: &object::Section<'_, '_>) -> bool {
+    match section.flags() {
+        SectionFlags::Elf { sh_flags, .. } => sh_flags.0 & SHF_EXECINSTR.0 != 0,
+        SectionFlags::Coff { characteristics } => characteristics.0 & IMAGE_SCN_CNT_CODE.0 != 0,
+        _ => false,
+    }
+}
+
+/// Returns true for sections of code that are in the file. Separate debug files have only their headers.
+pub(crate) fn is_code_in_file(section: &object::Section<'_, '_>) -> bool {
+    is_code(section) && section.kind() != SectionKind::UninitializedData
+}
+
+/// Returns the first address of code; `None` without sections of code. An executable segment can begin with the headers of
+/// the file.
+pub(crate) fn code_start(file: &object::File<'_>) -> Option<u64> {
+    file.sections().filter(is_code).map(|section| section.address()).min()
+}
 
 /// Returns true for a section of debug info that [`DebugInfo`](super::DebugInfo) reads.
 pub(crate) fn is_section_of_code(name: &str) -> bool {

@@ -42,7 +42,7 @@ pub(crate) struct InlineFrame {
 /// used.
 ///
 /// All chains together have at most `most` functions, because inlined calls occur once in debug info but in the chain
-/// of each address.
+/// of each address. See [`DebugInfo::code_start`].
 ///
 /// # Errors
 ///
@@ -55,8 +55,10 @@ pub(crate) fn inline_chains(
     addresses: &[u64],
     limits: &Limits,
     most: usize,
+    code_start: u64,
 ) -> Result<Vec<Vec<InlineFrame>>> {
-    let debug = DebugInfo::load(file, path, None, None, limits)?;
+    let mut debug = DebugInfo::load(file, path, None, None, limits)?;
+    debug.code_start = code_start;
     let found = debug.inline_chains(addresses, most)?;
     if let (_, Some(error)) = debug.damage() {
         return Err(error);
@@ -300,14 +302,7 @@ impl<'i> DebugInfo<'i> {
         for (at, unit) in units.iter().enumerate() {
             self.note(offset_of(unit), functions.list(at, &mut found.functions, &mut local))?;
         }
-        for (at, function) in &local {
-            let symbol = found.functions[*at].ranges.first().and_then(|(start, _)| symbol_at(*start));
-            symbol.into_iter().for_each(|symbol| found.local_names.note(function, symbol));
-        }
-        for (at, function) in &local {
-            found.local_names.find(function).into_iter().for_each(|name| found.functions[*at].name = Arc::clone(name));
-        }
-        for unit in units.iter().filter(|unit| unit.dwo_id.is_some()) {
+        for (at, unit) in units.iter().enumerate().filter(|(_, unit)| unit.dwo_id.is_some()) {
             let sections = match self.split.sections(&dwarf, unit) {
                 Ok(Some(sections)) => sections,
                 missing => {
@@ -324,10 +319,16 @@ impl<'i> DebugInfo<'i> {
                         found.missing_units += 1;
                         return Ok(());
                     };
-                    let mut functions = Functions::new(&dwarf, std::slice::from_ref(&unit), None, &none);
-                    functions.list(0, &mut found.functions, &mut Vec::new())
+                    Functions::of_split(&dwarf, &unit, at, &none).list(0, &mut found.functions, &mut local)
                 }),
             )?;
+        }
+        for (at, function) in &local {
+            let symbol = found.functions[*at].ranges.first().and_then(|(start, _)| symbol_at(*start));
+            symbol.into_iter().for_each(|symbol| found.local_names.note(function, symbol));
+        }
+        for (at, function) in &local {
+            found.local_names.find(function).into_iter().for_each(|name| found.functions[*at].name = Arc::clone(name));
         }
         self.strings.map_or(Ok(()), StringSection::check)?;
         match self.damage() {
@@ -380,8 +381,7 @@ impl<'i> DebugInfo<'i> {
         let rest = rest.as_ref().map(|sections| self.split.unit(sections, dwarf, unit)).transpose()?.flatten();
         match rest {
             Some((dwarf, unit)) => {
-                let none = LocalNames::default();
-                let mut functions = Functions::new(&dwarf, std::slice::from_ref(&unit), None, &none);
+                let mut functions = Functions::of_split(&dwarf, &unit, at, &self.local_names);
                 functions.look_up(0, addresses, inside, &mut lines, (bounds, self.code_start), found)
             }
             None => functions.look_up(at, addresses, inside, &mut lines, (bounds, self.code_start), found),
@@ -528,6 +528,8 @@ struct Functions<'u, 'a> {
     /// The names of functions. Units repeat those of templates.
     names: HashSet<Arc<[u8]>, RandomState>,
     local_names: &'u LocalNames,
+    /// The number of the first unit.
+    first: usize,
     /// Whether GCC compiled a unit of C++.
     of_gcc: HashMap<usize, bool, RandomState>,
 }
@@ -540,7 +542,12 @@ impl<'u, 'a> Functions<'u, 'a> {
         local_names: &'u LocalNames,
     ) -> Self {
         let (declarations, names, of_gcc) = (HashMap::default(), HashSet::default(), HashMap::default());
-        Self { dwarf, units, strings, declarations, names, local_names, of_gcc }
+        Self { dwarf, units, strings, declarations, names, local_names, first: 0, of_gcc }
+    }
+
+    /// The functions of the split debug info of a unit.
+    fn of_split(dwarf: &'u Dwarf<Slice<'a>>, unit: &'u Unit<Slice<'a>>, number: usize, names: &'u LocalNames) -> Self {
+        Self { first: number, ..Self::new(dwarf, std::slice::from_ref(unit), None, names) }
     }
 
     /// Looks up the addresses at the positions `inside` in a unit.
@@ -740,6 +747,7 @@ impl<'u, 'a> Functions<'u, 'a> {
         let local = (is_plain && self.is_of_gcc(entry.0)).then(|| {
             let [line, column] = [constants::DW_AT_decl_line, constants::DW_AT_decl_column]
                 .map(|attribute| self.number(entry, attribute));
+            let entry = (self.first + entry.0, entry.1);
             LocalFunction { entry, declaration: (Arc::clone(&name), line, column) }
         });
         Ok(Some((name, local)))

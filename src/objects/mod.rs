@@ -12,7 +12,7 @@ mod probe_descriptors;
 pub(crate) use debug_info::function_name;
 pub(crate) use debug_info::{Entry, Slice, attribute, damaged, find_attribute, load_sections, ranges_of, text};
 pub(crate) use debug_info::{ExecutableSegment, build_id, contents, executable_segments, is_64, is_executable};
-pub(crate) use debug_info::{LINK_BITCODE, is_bitcode};
+pub(crate) use debug_info::{LINK_BITCODE, code_start, is_bitcode, is_code, is_code_in_file};
 pub(crate) use debug_info::{NEEDS_SPLIT_FILES, SplitDebugInfo, is_package};
 pub(crate) use debug_info::{StringSection, contents_in_place, is_section_of_code};
 pub(crate) use debug_info::{parse, unable};

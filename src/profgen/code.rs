@@ -128,6 +128,11 @@ impl<'d> Code<'d> {
         self.part_at(address).is_some()
     }
 
+    /// Returns true if a section of code has some of the `len` bytes from an address on.
+    pub(super) fn overlaps(&self, start: u64, len: u64) -> bool {
+        self.parts.iter().any(|part| part.start < start.saturating_add(len) && start < part.end())
+    }
+
     /// The target of the call or jump at an address, if the instruction has it.
     pub(super) fn direct_target(&self, address: u64) -> Option<u64> {
         let (part, at) = self.part_at(address).filter(|(part, at)| part.marks[*at] >> 4 != 0)?;

@@ -1,6 +1,6 @@
 //! The functions of a program by address.
 
-use super::names::{canonical, is_ambiguous, is_mangled, without_suffixes};
+use super::names::{canonical, is_ambiguous, is_mangled, without_copy_suffixes, without_suffixes};
 use crate::objects::Subprogram;
 use foldhash::fast::RandomState;
 use hashbrown::{HashMap, HashSet};
@@ -182,13 +182,15 @@ impl Functions {
         self.functions.iter()
     }
 
-    /// Takes note of a symbol: it can make the part of a function that it lies in one that is called.
-    pub(super) fn note_symbol(&mut self, name: &[u8], address: u64) {
+    /// Takes note of a symbol: it can make the part of a function that it lies in one that is called. With `of_copies`, so
+    /// does a symbol of a copy by GCC (`f.constprop.0`).
+    pub(super) fn note_symbol(&mut self, name: &[u8], address: u64, of_copies: bool) {
         let Some(at) = self.position(address) else { return };
         let range = &mut self.ranges[at];
         let function = &self.functions[range.function];
         range.is_entry |= function.ranges.len() == 1 || *function.name == *canonical(name);
         if range.start == address {
+            range.is_entry |= of_copies && *function.name == *without_copy_suffixes(name);
             range.has_own_symbol |= *function.name == *name;
             if range.mangled_symbol.is_none() && is_mangled(name) {
                 range.mangled_symbol = Some(without_suffixes(name).into());
@@ -239,10 +241,11 @@ impl Functions {
         Some(&self.functions[range.function])
     }
 
-    /// The number of functions with code that no symbol makes callable, and that of all functions.
-    pub(super) fn without_entry(&self) -> (u64, u64) {
+    /// The number of functions with code at `code_start` or above that no symbol makes callable, and that of all functions.
+    pub(super) fn without_entry(&self, code_start: u64) -> (u64, u64) {
         let is_entered = |(start, _): &(u64, u64)| self.range_at(*start).is_some_and(|range| range.is_entry);
-        let lacks = |function: &&Function| !function.ranges.is_empty() && !function.ranges.iter().any(is_entered);
+        let has_code = |function: &Function| function.ranges.iter().any(|(start, _)| *start >= code_start);
+        let lacks = |function: &&Function| has_code(function) && !function.ranges.iter().any(is_entered);
         (self.functions.iter().filter(lacks).count() as u64, self.functions.len() as u64)
     }
 
@@ -268,9 +271,9 @@ mod tests {
     #[test]
     fn a_symbol_makes_a_whole_function_callable() {
         let mut all = functions(&[("f", &[(0x1000, 0x1010)])]);
-        assert_eq!((all.entered_at(0x1000), all.without_entry()), (None, (1, 1)));
-        all.note_symbol(b"alias", 0x1004);
-        assert_eq!((all.entered_at(0x1000), all.without_entry()), (Some(&b"f"[..]), (0, 1)));
+        assert_eq!((all.entered_at(0x1000), all.without_entry(0x1000)), (None, (1, 1)));
+        all.note_symbol(b"alias", 0x1004, false);
+        assert_eq!((all.entered_at(0x1000), all.without_entry(0x1000)), (Some(&b"f"[..]), (0, 1)));
         assert_eq!(all.entered_at(0x1004), None);
     }
 
@@ -292,7 +295,7 @@ mod tests {
             ("folded", 0x1030),
             ("_RNv1a3bar", 0x1040),
         ] {
-            all.note_symbol(name.as_bytes(), address);
+            all.note_symbol(name.as_bytes(), address, false);
         }
         let short = all.short_names([0x1000, 0x1008, 0x1010, 0x1020, 0x1030, 0x1040].into_iter());
         assert_eq!(short.len(), 2);
@@ -307,7 +310,7 @@ mod tests {
         for (name, address) in
             [("_ZL1Arun", 0x1000), ("_ZL1Brun", 0x1010), ("_ZL1fi.part.0", 0x1020), ("_ZL1fi.cold", 0x1030)]
         {
-            all.note_symbol(name.as_bytes(), address);
+            all.note_symbol(name.as_bytes(), address, false);
         }
         let several: Vec<bool> = all.iter().map(|function| all.is_several(function)).collect();
         assert_eq!(several, [true, false]);
@@ -337,14 +340,24 @@ mod tests {
     #[test]
     fn a_part_that_was_split_off_is_not_callable() {
         let mut all = functions(&[("f.llvm.7", &[(0x1000, 0x1010), (0x2000, 0x2010)])]);
-        all.note_symbol(b"f.llvm.7", 0x1000);
-        all.note_symbol(b"f.cold", 0x2000);
+        all.note_symbol(b"f.llvm.7", 0x1000, false);
+        all.note_symbol(b"f.cold", 0x2000, false);
         // The name in debug info is not the canonical one.
         assert_eq!((all.entered_at(0x1000), all.entered_at(0x2000)), (None, None));
         let mut all = functions(&[("f", &[(0x1000, 0x1010), (0x2000, 0x2010)])]);
-        all.note_symbol(b"f.llvm.7", 0x1000);
-        all.note_symbol(b"f.cold", 0x2000);
+        all.note_symbol(b"f.llvm.7", 0x1000, false);
+        all.note_symbol(b"f.cold", 0x2000, false);
         assert_eq!((all.entered_at(0x1000), all.entered_at(0x2000)), (Some(&b"f"[..]), None));
+    }
+
+    #[test]
+    fn copies_by_gcc_are_callable_if_asked_for() {
+        for (of_copies, expected) in [(false, None), (true, Some(&b"f"[..]))] {
+            let mut all = functions(&[("f", &[(0x2000, 0x2010), (0x1000, 0x1010)])]);
+            all.note_symbol(b"f.constprop.0", 0x2000, of_copies);
+            all.note_symbol(b"f.constprop.0.cold", 0x1000, of_copies);
+            assert_eq!((all.entered_at(0x2000), all.entered_at(0x1000)), (expected, None));
+        }
     }
 
     #[test]

@@ -3,19 +3,11 @@
 /// Suffixes of copies, in the order in which they are cut.
 const SUFFIXES: [&[u8]; 2] = [b".llvm.", b".part."];
 
-/// Suffixes of symbols that debug info does not have, in the order in which they are cut.
-const SYMBOL_SUFFIXES: [&[u8]; 10] = [
-    b".cleanup",
-    b".destroy",
-    b".resume",
-    b".cold",
-    b".warm",
-    b".llvm.",
-    b".part.",
-    b".isra.",
-    b".constprop.",
-    b".lto_priv.",
-];
+/// Suffixes of symbols for parts of functions that debug info does not have, in the order in which they are cut.
+const PART_SUFFIXES: [&[u8]; 5] = [b".cleanup", b".destroy", b".resume", b".cold", b".warm"];
+
+/// Suffixes of symbols for copies of functions that debug info does not have, in the order in which they are cut.
+const COPY_SUFFIXES: [&[u8]; 5] = [b".llvm.", b".part.", b".isra.", b".constprop.", b".lto_priv."];
 
 /// The name of the function in the source, of which the linker knows a copy.
 pub(super) fn canonical(name: &[u8]) -> &[u8] {
@@ -24,7 +16,12 @@ pub(super) fn canonical(name: &[u8]) -> &[u8] {
 
 /// The name of a symbol without the suffixes that debug info does not have.
 pub(super) fn without_suffixes(name: &[u8]) -> &[u8] {
-    cut(name, &SYMBOL_SUFFIXES)
+    without_copy_suffixes(cut(name, &PART_SUFFIXES))
+}
+
+/// Like [`without_suffixes`], for functions only, not for their parts.
+pub(super) fn without_copy_suffixes(name: &[u8]) -> &[u8] {
+    cut(name, &COPY_SUFFIXES)
 }
 
 fn cut<'n>(name: &'n [u8], suffixes: &[&[u8]]) -> &'n [u8] {

@@ -11,10 +11,10 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::input::InputBytes;
 use crate::limits::Limits;
 use crate::model::{Release, name_ref};
-use crate::objects::{self, DebugInfo, is_package};
+use crate::objects::{self, DebugInfo, is_code, is_code_in_file, is_package};
 use crate::sampleprof::{Rules, SymbolList};
-use object::elf::{PF_X, PT_LOAD, SHF_ALLOC, SHF_EXECINSTR, STT_FUNC};
-use object::pe::{IMAGE_SCN_CNT_CODE, IMAGE_SCN_CNT_INITIALIZED_DATA};
+use object::elf::{PF_X, PT_LOAD, SHF_ALLOC, STT_FUNC};
+use object::pe::IMAGE_SCN_CNT_INITIALIZED_DATA;
 use object::read::elf::ProgramHeader;
 use object::{File, Object, ObjectSection, ObjectSymbol, SectionFlags, SectionIndex, SectionKind, SymbolFlags};
 use std::cell::OnceCell;
@@ -213,8 +213,7 @@ impl<'f> Program<'f> {
         debug.local_names = subprograms.local_names;
         if !files.ignore_debug_symbols {
             // The executable segment can begin with the headers of the file.
-            let code = file.sections().filter(is_code).map(|section| section.address());
-            debug.code_start = code.min().unwrap_or(base);
+            debug.code_start = objects::code_start(&file).unwrap_or(base);
         }
         let mut functions = Functions::new(subprograms.functions, base);
         let has_no_functions = functions.is_empty();
@@ -233,10 +232,11 @@ impl<'f> Program<'f> {
             symbol_guids.extend(symbols.all.iter().map(|(name, address)| (*address, name_ref(name))));
             symbol_guids.sort_by_key(|(address, _)| *address);
         }
-        symbols.all.iter().for_each(|(name, address)| functions.note_symbol(name, *address));
+        let of_copies = !files.ignore_debug_symbols;
+        symbols.all.iter().for_each(|(name, address)| functions.note_symbol(name, *address, of_copies));
         let has_no_symbols = symbols.all.is_empty();
         let code = symbols.decode(&file, limits).map_err(in_program)?;
-        let (functions_without_entry, number) = functions.without_entry();
+        let (functions_without_entry, number) = functions.without_entry(debug.code_start);
         let findings = LoadFindings {
             shared_starts: functions.shared_starts,
             missing_units: subprograms.missing_units,
@@ -430,19 +430,6 @@ fn sections_of(file: &File<'_>) -> Result<(Vec<Segment>, u64)> {
         return Err(objects::unable("no section of code").with_llvm_message("Not a COFF image"));
     }
     Ok((segments, base))
-}
-
-fn is_code(section: &object::Section<'_, '_>) -> bool {
-    match section.flags() {
-        SectionFlags::Elf { sh_flags, .. } => sh_flags.0 & SHF_EXECINSTR.0 != 0,
-        SectionFlags::Coff { characteristics } => characteristics.0 & IMAGE_SCN_CNT_CODE.0 != 0,
-        _ => false,
-    }
-}
-
-/// Returns true for sections of code that are in the file. Separate debug files have only their headers.
-fn is_code_in_file(section: &object::Section<'_, '_>) -> bool {
-    is_code(section) && section.kind() != SectionKind::UninitializedData
 }
 
 /// Returns true for sections of data that are in the file.

@@ -15,7 +15,7 @@ use crate::input::Input;
 use crate::limits::Limits;
 use crate::perf::event::{Branch, CpuMode, Event, KERNEL, Mapping, Sample};
 use crate::perf::features::BuildId;
-use crate::perf::processes::Processes;
+use crate::perf::processes::{Processes, is_memory};
 use crate::perf::{Attribute, Recording, no_event_named, read_recording, several_events};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -225,7 +225,7 @@ impl<'r, 'p> Reader<'r, 'p> {
     }
 
     fn map(&mut self, mapping: &Mapping) {
-        let Mapping { pid, start, offset, path, build_id, is_executable, .. } = mapping;
+        let Mapping { pid, start, len, offset, path, build_id, is_executable, .. } = mapping;
         if !is_executable || (*pid == KERNEL) != self.options.is_kernel {
             return;
         }
@@ -241,6 +241,11 @@ impl<'r, 'p> Reader<'r, 'p> {
         };
         self.findings.other_builds += u64::from(has_name && !is_program);
         if !is_program {
+            // A library was unloaded. Memory may have the same code, in large pages.
+            let replaces = |loading: &Loading| self.program.code.overlaps(loading.link_time(*start), *len);
+            if !self.options.is_kernel && !is_memory(path) && self.loadings.get(pid).is_some_and(replaces) {
+                self.loadings.remove(pid);
+            }
             return;
         }
         let process = i64::from(*pid as i32);

@@ -87,14 +87,16 @@ fn local_functions_that_gcc_compiled_have_the_names_of_their_symbols() {
     folder.write("step.h", HEADER);
     folder.write("runs.cpp", MAIN);
     folder.write("inlined.cpp", "#include \"step.h\"\nint inlined(int x) { return step(x); }\n");
-    folder.run("g++ -O2 -g runs.cpp inlined.cpp -o prog");
-    record(&folder, "prog");
-    let said = errors(&folder.run("profbridge convert prog.txt --binary prog --to gcc -o out.afdo"));
-    assert!(!said.contains("debug info has"), "{said}");
-    folder.run("profbridge convert prog.txt --binary prog -o out.proftext");
-    let profile = std::fs::read_to_string(folder.path("out.proftext")).expect("it is text");
-    for name in ["\n_ZN12_GLOBAL__N_11A3runEi:", "\n_ZL4stepi:", ": _ZL4stepi:"] {
-        assert!(format!("\n{profile}").contains(name), "{name}: {profile}");
+    for flags in ["-g -gsplit-dwarf", "-g"] {
+        folder.run(&format!("g++ -O2 {flags} runs.cpp inlined.cpp -o prog"));
+        record(&folder, "prog");
+        let said = errors(&folder.run("profbridge convert prog.txt --binary prog --to gcc -o out.afdo"));
+        assert!(!said.contains("debug info has"), "{flags}: {said}");
+        folder.run("profbridge convert prog.txt --binary prog -o out.proftext");
+        let profile = std::fs::read_to_string(folder.path("out.proftext")).expect("it is text");
+        for name in ["\n_ZN12_GLOBAL__N_11A3runEi:", "\n_ZL4stepi:", ": _ZL4stepi:"] {
+            assert!(format!("\n{profile}").contains(name), "{flags} {name}: {profile}");
+        }
     }
     folder.run("g++ -O2 -fauto-profile=out.afdo -fdump-tree-optimized=runs.txt -c runs.cpp");
     let compiled = std::fs::read_to_string(folder.path("runs.txt")).expect("GCC wrote it");

@@ -1,6 +1,6 @@
 //! Recordings without branch records: samples of instructions, with and without call chains.
 
-use crate::recording::{compile, perf_record, plain_recording, set_period};
+use crate::recording::{compile, perf_record, plain_recording, remapped_recording, set_period};
 use crate::schema::assert_has_schema;
 use crate::support::{Folder, available, errors};
 use serde_json::Value;
@@ -268,6 +268,24 @@ fn calls_by_a_linkage_table_are_those_of_the_call_chain() {
     folder.write("perf.data", plain_recording(&folder, "libbusy.so", &vec![(small[4].0, chain); 30]));
     convert(&folder, "perf.data --binary libbusy.so -o lib.proftext");
     assert_eq!(targets(&read(&folder, "lib.proftext")), [("small".to_string(), 30)].into());
+}
+
+#[test]
+fn samples_of_a_library_end_where_another_one_takes_its_place() {
+    let Some(folder) = available("unloaded libraries", &["clang-22", "objdump", "readelf"]).then(Folder::new) else {
+        return;
+    };
+    compile(&folder, &format!("{CLANG} -fPIC -shared -Dstatic="), "busy.c", "libbusy.so");
+    let at = instructions(&folder, "libbusy.so", "small")[4].0;
+    let own = folder.path("libbusy.so").display().to_string();
+    // Code in large pages is memory without a file.
+    for (then, expected) in [("/opt/other.so", 30), ("//anon", 60), (&own, 60)] {
+        let samples = vec![(at, vec![IN_USER, at]); 30];
+        folder.write("perf.data", remapped_recording(&folder, "libbusy.so", &[&own, then], &samples));
+        convert(&folder, "perf.data --binary libbusy.so -o lib.proftext");
+        let profile = read(&folder, "lib.proftext");
+        assert_eq!(numbers(&profile, "small").map(|(total, _)| total), Some(expected), "{then}: {profile}");
+    }
 }
 
 #[test]

@@ -136,7 +136,20 @@ pub fn perf_record(folder: &Folder, options: &str, program: &str, output: &str) 
 
 /// A recording of a program in the folder that was linked for fixed addresses: address and call chain of each sample.
 pub fn plain_recording(folder: &Folder, program: &str, samples: &[(u64, Vec<u64>)]) -> Vec<u8> {
-    const SAMPLE_TYPE: u64 = 1 | 1 << 1 | 1 << 2 | 1 << 5;
+    let own = folder.path(program);
+    remapped_recording(folder, program, &[own.to_str().expect("a path in text")], samples)
+}
+
+/// A recording in which files are mapped to the place of the program one after the other, each with the same samples.
+pub fn remapped_recording(folder: &Folder, program: &str, paths: &[&str], samples: &[(u64, Vec<u64>)]) -> Vec<u8> {
+    // Without times, which mappings lack here, the order is that of the file.
+    const SAMPLE_TYPE: u64 = 1 | 1 << 1 | 1 << 5;
+    let records: Vec<u8> = paths.iter().flat_map(|path| records_of(folder, program, path, samples)).collect();
+    file_of(SAMPLE_TYPE, 0, &records)
+}
+
+/// The mapping of a file, and samples.
+fn records_of(folder: &Folder, program: &str, path: &str, samples: &[(u64, Vec<u64>)]) -> Vec<u8> {
     const PROCESS: u32 = 77;
     let headers = String::from_utf8(folder.run(&format!("readelf -lW {program}")).stdout).expect("readelf prints text");
     let code = headers.lines().find(|line| line.contains("LOAD") && line.contains(" R E ")).expect("a segment of code");
@@ -149,16 +162,15 @@ pub fn plain_recording(folder: &Folder, program: &str, samples: &[(u64, Vec<u64>
         .for_each(|word| mapping.extend(word.to_le_bytes()));
     mapping.extend([0; 24]);
     mapping.extend([5, 0, 0, 0, 2, 0, 0, 0]);
-    mapping.extend(folder.path(program).to_str().expect("a path in text").as_bytes());
+    mapping.extend(path.as_bytes());
     mapping.resize((mapping.len() + 1).next_multiple_of(8), 0);
     let mut records = record_of(10, 2, &mapping);
     for (ip, chain) in samples {
         let mut body = ip.to_le_bytes().to_vec();
         body.extend(&ids);
-        body.extend(1u64.to_le_bytes());
         body.extend((chain.len() as u64).to_le_bytes());
         chain.iter().for_each(|address| body.extend(address.to_le_bytes()));
         records.extend(record_of(9, if *ip >> 63 == 1 { 1 } else { 2 }, &body));
     }
-    file_of(SAMPLE_TYPE, 0, &records)
+    records
 }

@@ -326,12 +326,45 @@ fn a_program_that_was_built_again_is_not_used() {
     assert!(folder.read("b.collapsed").contains(";mix"));
 }
 
+/// Debug info keeps a function that the linker removed, with code at address 0.
+#[test]
+fn functions_that_the_linker_removed_hide_no_inlined_ones() {
+    const INLINED: &str = "
+        volatile long sink;
+        __attribute__((always_inline)) static inline void inner(long n) { for (long i = 0; i < n; i++) sink += i; }
+        __attribute__((noinline)) void outer(long n) { inner(n); sink++; }
+        int main(void) { outer(200000000); return 0; }
+    ";
+    let folder = Folder::new("perf-removed");
+    let body = "x = x * 7 + y; y ^= x >> 3; ".repeat(3000);
+    folder.write("removed.c", format!("int removed(int x, int y) {{ {body} return x + y; }}"));
+    folder.write("spin.c", INLINED);
+    let at = &folder.0;
+    let flags = ["-O1", "-g", "-fno-omit-frame-pointer", "-ffunction-sections", "-Wl,--gc-sections"];
+    let build = [&flags[..], &["removed.c", "spin.c", "-o", "spin"]].concat();
+    let record = ["record", "-q", "-F", "199", "-e", "cpu-clock:u", "-g", "-o", "perf.data", "./spin"];
+    if !runs("cc", &build, at) || !runs("perf", &record, at) {
+        let _ = std::io::Write::write_all(&mut std::io::stderr(), b"SKIPPED: perf cannot record here\n");
+        return;
+    }
+    folder.ok("convert perf.data --binary spin -o a.collapsed");
+    let stacks = folder.read("a.collapsed");
+    assert!(stacks.contains(";outer;inner ") && !stacks.contains(";outer "), "{stacks}");
+}
+
 #[test]
 fn a_stripped_program_has_the_functions_of_its_separate_debug_file() {
-    let folder = Folder::new("perf-stripped");
+    for layout in ["separate-code", "noseparate-code"] {
+        check_debug_file(layout);
+    }
+}
+
+fn check_debug_file(layout: &str) {
+    let folder = Folder::new(&format!("perf-stripped-{layout}"));
     folder.write("spin.c", PROGRAM);
     let at = &folder.0;
-    let build = ["-O1", "-g", "-Wl,--build-id=0xa1b2c3d4", "-fno-omit-frame-pointer", "spin.c", "-o", "full"];
+    let linked = format!("-Wl,--build-id=0xa1b2c3d4,-z,{layout}");
+    let build = ["-O1", "-g", &linked, "-fno-omit-frame-pointer", "spin.c", "-o", "full"];
     let record = ["record", "-q", "-F", "199", "-e", "cpu-clock", "-g", "-o", "perf.data", "./spin"];
     if !runs("cc", &build, at)
         || !runs("objcopy", &["--only-keep-debug", "full", "spin.debug"], at)

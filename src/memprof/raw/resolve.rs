@@ -325,7 +325,9 @@ impl ProgramAddresses {
             let sorted = numbers.iter().map(|number| self.links[*number].1);
             let sorted: Vec<u64> = sorted.collect();
             let most = room.left_for(PLACE);
-            let found = objects::inline_chains(file, &program.path, &sorted, &program.limits, most);
+            // As LLVM.
+            let code_start = 0;
+            let found = objects::inline_chains(file, &program.path, &sorted, &program.limits, most, code_start);
             let found = found.map_err(|error| error.within(&program.path))?;
             room.take(found.iter().map(Vec::len).sum(), PLACE)?;
             numbers.iter().zip(found).for_each(|(number, chain)| chains[*number] = chain);

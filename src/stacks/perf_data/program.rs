@@ -73,9 +73,12 @@ impl Program {
         objects::build_id(&objects::parse(&self.bytes).ok()?)
     }
 
-    /// Returns false for a separate debug file: its segments have no content, and some tools give them other offsets.
+    /// Returns false for a separate debug file: it has no code, and some tools give its segments other offsets.
     pub(super) fn has_code(&self) -> bool {
         let Ok(file) = objects::parse(&self.bytes) else { return false };
+        if file.sections().any(|section| objects::is_code(&section)) {
+            return file.sections().any(|section| objects::is_code_in_file(&section));
+        }
         let mut code = file.segments().filter(objects::is_executable).peekable();
         code.peek().is_none() || code.any(|segment| segment.file_range().1 != 0)
     }
@@ -118,7 +121,10 @@ impl Program {
             _ => Some((&file, &self.path)),
         };
         let most = sorted.len().saturating_mul(MOST_FRAMES);
-        let chains = source.map(|(file, path)| objects::inline_chains(file, path, &sorted, limits, most));
+        let chains = source.map(|(info, path)| {
+            let code_start = objects::code_start(&file).unwrap_or(0);
+            objects::inline_chains(info, path, &sorted, limits, most, code_start)
+        });
         let (chains, fault) = match chains {
             Some(Ok(chains)) => (chains, None),
             Some(Err(error)) => (Vec::new(), Some(error)),
