@@ -254,7 +254,7 @@ impl MergeSettings {
         options.salvage = self.salvage;
         options.allow_duplicates = self.allow_duplicates;
         options.threads = self.threads();
-        // Text and the tables have them; another output drops them if they are not wanted.
+        // Text and the tables have them; other outputs can drop them.
         options.keep_vtable_names = true;
         if self.is_read {
             // The traces of one profile are not sampled or cut.

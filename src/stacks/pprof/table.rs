@@ -452,12 +452,10 @@ impl Builder<'_> {
     }
 
     fn build(&mut self) {
-        let mut event_types: Vec<SampleSource> =
-            self.table.hits_by_source().into_iter().map(|(source, _)| source).collect();
-        if event_types.is_empty() {
-            // Readers expect a type, also without samples.
-            event_types.push(SampleSource::Unknown);
-        }
+        let found = self.table.hits_by_source();
+        // Readers expect a type, also without samples.
+        let none = found.is_empty().then_some(SampleSource::Unknown);
+        let event_types: Vec<SampleSource> = found.into_iter().map(|(source, _)| source).chain(none).collect();
         for sort in &event_types {
             let units = &self.table.observed.units;
             let unit = units.iter().find(|(source, _)| source == sort).map_or(Unit::Hits, |(_, unit)| *unit);
