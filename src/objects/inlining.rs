@@ -211,8 +211,8 @@ pub(crate) struct DebugInfo<'i> {
     strings: Option<&'i StringSection>,
     /// The names of [`Subprograms::local_names`], if inlined calls have them.
     pub(crate) local_names: LocalNames,
-    /// The first address of code. Functions that the linker removed stay in debug info, with code at address 0: one of them
-    /// that reaches beyond this address is ignored. LLVM takes the code there for its code; 0 does so, too.
+    /// The first address of code. Functions that the linker removed stay in debug info, with code at address 0. Those that
+    /// reach beyond this address are ignored. With 0, the code there is theirs, as in LLVM.
     pub(crate) code_start: u64,
     limits: Limits,
     /// The errors of damaged units, by their offset.
@@ -351,6 +351,7 @@ impl<'i> DebugInfo<'i> {
         let mut bounds = Bounds::new(&self.limits, most);
         let table = AddressTable::read(&dwarf);
         let mut functions = Functions::new(&dwarf, &units, self.strings, &self.local_names);
+        functions.code_start = self.code_start;
         let mut found = InlineChains::new(addresses.len());
         for (at, unit) in units.iter().enumerate() {
             let inside = table.addresses_of(&dwarf, unit, addresses, &found.of_address);
@@ -382,9 +383,10 @@ impl<'i> DebugInfo<'i> {
         match rest {
             Some((dwarf, unit)) => {
                 let mut functions = Functions::of_split(&dwarf, &unit, at, &self.local_names);
-                functions.look_up(0, addresses, inside, &mut lines, (bounds, self.code_start), found)
+                functions.code_start = self.code_start;
+                functions.look_up(0, addresses, inside, &mut lines, bounds, found)
             }
-            None => functions.look_up(at, addresses, inside, &mut lines, (bounds, self.code_start), found),
+            None => functions.look_up(at, addresses, inside, &mut lines, bounds, found),
         }
     }
 }
@@ -530,6 +532,8 @@ struct Functions<'u, 'a> {
     local_names: &'u LocalNames,
     /// The number of the first unit.
     first: usize,
+    /// See [`DebugInfo::code_start`].
+    code_start: u64,
     /// Whether GCC compiled a unit of C++.
     of_gcc: HashMap<usize, bool, RandomState>,
 }
@@ -542,7 +546,7 @@ impl<'u, 'a> Functions<'u, 'a> {
         local_names: &'u LocalNames,
     ) -> Self {
         let (declarations, names, of_gcc) = (HashMap::default(), HashSet::default(), HashMap::default());
-        Self { dwarf, units, strings, declarations, names, local_names, first: 0, of_gcc }
+        Self { dwarf, units, strings, declarations, names, local_names, first: 0, code_start: 0, of_gcc }
     }
 
     /// The functions of the split debug info of a unit.
@@ -557,11 +561,11 @@ impl<'u, 'a> Functions<'u, 'a> {
         addresses: &[u64],
         inside: &[usize],
         lines: &mut Lines<'_, '_>,
-        (bounds, code_start): (&mut Bounds, u64),
+        bounds: &mut Bounds,
         found: &mut InlineChains,
     ) -> Result<()> {
         let own: Vec<u64> = inside.iter().map(|index| addresses[*index]).collect();
-        let (mut subroutines, owners) = self.subroutines(at, &own, bounds, code_start)?;
+        let (mut subroutines, owners) = self.subroutines(at, &own, bounds)?;
         let mut known: HashMap<_, u32, RandomState> = HashMap::default();
         for ((index, address), owner) in inside.iter().zip(own).zip(owners) {
             let Some(owner) = owner else { continue };
@@ -647,7 +651,6 @@ impl<'u, 'a> Functions<'u, 'a> {
         at: usize,
         addresses: &[u64],
         bounds: &Bounds,
-        code_start: u64,
     ) -> Result<(Vec<Subroutine>, Vec<Option<usize>>)> {
         let unit = &self.units[at];
         let (mut found, mut owners) = (Vec::new(), Owners::default());
@@ -688,7 +691,7 @@ impl<'u, 'a> Functions<'u, 'a> {
             removed = removed.filter(|depth| entry.depth() > *depth);
             let mut ranges = ranges_of(self.dwarf, unit, entry)?;
             while let Some(range) = ranges.next().map_err(damaged)? {
-                if range.begin < code_start && range.end > code_start {
+                if range.begin < self.code_start && range.end > self.code_start {
                     removed.get_or_insert(entry.depth());
                 }
                 if removed.is_none() {
