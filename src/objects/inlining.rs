@@ -667,6 +667,7 @@ impl<'u, 'a> Functions<'u, 'a> {
             }) {
                 around.pop();
             }
+            removed = removed.filter(|depth| entry.depth() > *depth);
             let inlined = entry.tag() == constants::DW_TAG_inlined_subroutine;
             if !inlined && entry.tag() != constants::DW_TAG_subprogram {
                 continue;
@@ -688,7 +689,6 @@ impl<'u, 'a> Functions<'u, 'a> {
             let this = found.len() - 1;
             around.push(this);
             bounds.check_depth(around.len())?;
-            removed = removed.filter(|depth| entry.depth() > *depth);
             let mut ranges = ranges_of(self.dwarf, unit, entry)?;
             while let Some(range) = ranges.next().map_err(damaged)? {
                 if range.begin < self.code_start && range.end > self.code_start {

@@ -329,27 +329,31 @@ fn a_program_that_was_built_again_is_not_used() {
 /// Debug info keeps a function that the linker removed, with code at address 0.
 #[test]
 fn functions_that_the_linker_removed_hide_no_inlined_ones() {
+    // A namespace after the removed function is not in it.
     const INLINED: &str = "
         volatile long sink;
-        __attribute__((always_inline)) static inline void inner(long n) { for (long i = 0; i < n; i++) sink += i; }
-        __attribute__((noinline)) void outer(long n) { inner(n); sink++; }
-        int main(void) { outer(200000000); return 0; }
+        namespace part {
+            __attribute__((always_inline)) static inline void inner(long n) { for (long i = 0; i < n; i++) sink += i; }
+            __attribute__((noinline)) void outer(long n) { inner(n); sink += 1; }
+        }
+        int main() { part::outer(200000000); return 0; }
     ";
     let folder = Folder::new("perf-removed");
     let body = "x = x * 7 + y; y ^= x >> 3; ".repeat(3000);
-    folder.write("removed.c", format!("int removed(int x, int y) {{ {body} return x + y; }}"));
-    folder.write("spin.c", INLINED);
+    let removed = |name: &str| format!("int {name}(int x, int y) {{ {body} return x + y; }}\n");
+    folder.write("removed.cpp", removed("first"));
+    folder.write("spin.cpp", removed("second") + INLINED);
     let at = &folder.0;
     let flags = ["-O1", "-g", "-fno-omit-frame-pointer", "-ffunction-sections", "-Wl,--gc-sections"];
-    let build = [&flags[..], &["removed.c", "spin.c", "-o", "spin"]].concat();
+    let build = [&flags[..], &["removed.cpp", "spin.cpp", "-o", "spin"]].concat();
     let record = ["record", "-q", "-F", "199", "-e", "cpu-clock:u", "-g", "-o", "perf.data", "./spin"];
-    if !runs("cc", &build, at) || !runs("perf", &record, at) {
+    if !runs("clang++-22", &build, at) || !runs("perf", &record, at) {
         let _ = std::io::Write::write_all(&mut std::io::stderr(), b"SKIPPED: perf cannot record here\n");
         return;
     }
     folder.ok("convert perf.data --binary spin -o a.collapsed");
     let stacks = folder.read("a.collapsed");
-    assert!(stacks.contains(";outer;inner ") && !stacks.contains(";outer "), "{stacks}");
+    assert!(stacks.contains("outer;part::inner ") && !stacks.contains("outer "), "{stacks}");
 }
 
 #[test]

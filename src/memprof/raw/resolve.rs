@@ -325,7 +325,7 @@ impl ProgramAddresses {
             let sorted = numbers.iter().map(|number| self.links[*number].1);
             let sorted: Vec<u64> = sorted.collect();
             let most = room.left_for(PLACE);
-            // As LLVM.
+            // LLVM takes the code near address 0 for that of removed functions.
             let code_start = 0;
             let found = objects::inline_chains(file, &program.path, &sorted, &program.limits, most, code_start);
             let found = found.map_err(|error| error.within(&program.path))?;
