@@ -128,9 +128,13 @@ impl<'d> Code<'d> {
         self.part_at(address).is_some()
     }
 
-    /// Returns true if a section of code has some of the `len` bytes from an address on.
+    /// Returns true if a section of code has some of the `len` bytes from an address on. What a process has before the
+    /// program can have a link-time address near the end of the address space.
     pub(super) fn overlaps(&self, start: u64, len: u64) -> bool {
-        self.parts.iter().any(|part| part.start < start.saturating_add(len) && start < part.end())
+        let overlaps = |part: &Part<'_>| {
+            part.start.wrapping_sub(start) < len || start.wrapping_sub(part.start) < part.marks.len() as u64
+        };
+        self.parts.iter().any(overlaps)
     }
 
     /// The target of the call or jump at an address, if the instruction has it.
@@ -423,6 +427,22 @@ mod tests {
         assert_eq!(code.stops, [0x1000, 0x1004, 0x1008, 0x100C]);
         assert!(code.is_transfer(0x1010) && code.is_transfer(0x1014) && code.is_transfer(0x1018));
         assert!(!code.is_transfer(0x101C));
+    }
+
+    #[test]
+    fn mappings_overlap_code_from_both_sides() {
+        let code = code(Architecture::X86_64, X86, &[0x1000]);
+        for (start, len, expected) in [
+            (0x1000, 1, true),
+            (0x100e, 8, true),
+            (0x100f, 8, false),
+            (0xff0, 0x10, false),
+            (0xff0, 0x11, true),
+            (0x2000u64.wrapping_neg(), 0x3000, false),
+            (0x2000u64.wrapping_neg(), 0x3001, true),
+        ] {
+            assert_eq!(code.overlaps(start, len), expected, "{start:x} {len:x}");
+        }
     }
 
     #[test]
