@@ -24,7 +24,7 @@ pub type Key = (u64, i64);
 pub struct Facts {
     /// Events by key, for each section. Keys may repeat; their events add up.
     pub sections: BTreeMap<&'static str, Vec<(Key, u128)>>,
-    /// Events by function.
+    /// Events by function. Functions that the profile has without events of their own have 0.
     pub functions: Vec<(u64, u128)>,
 }
 
@@ -100,9 +100,9 @@ pub struct DiffReport {
     pub risers: Vec<Move>,
     /// Functions whose share shrank most.
     pub fallers: Vec<Move>,
-    /// Functions with events in the second profile only.
+    /// Functions with events in the second profile that the first one does not have at all.
     pub new_functions: FunctionList,
-    /// Functions with events in the first profile only.
+    /// Functions with events in the first profile that the second one does not have at all.
     pub lost_functions: FunctionList,
     /// Branches whose most frequent direction changed.
     pub flipped_branches: Changes,
@@ -242,9 +242,12 @@ fn is_any_listed(first: &Facts, second: &Facts, names: &dyn Names, options: &Dif
 }
 
 impl Facts {
-    /// Sorts the keys, adds the events of equal keys, and drops keys without events.
+    /// Sorts the keys, adds the events of equal keys, and drops keys without events from the sections.
     fn tidy(&mut self) {
-        self.sections.values_mut().for_each(tidy);
+        for events in self.sections.values_mut() {
+            tidy(events);
+            events.retain(|(_, count)| *count > 0);
+        }
         tidy(&mut self.functions);
     }
 }
@@ -258,7 +261,6 @@ fn tidy<K: Ord + Copy>(events: &mut Vec<(K, u128)>) {
         }
         same
     });
-    events.retain(|(_, count)| *count > 0);
 }
 
 /// Iterates over two tidy lists together.
@@ -404,10 +406,12 @@ fn moves(a: &[(u64, u128)], b: &[(u64, u128)], names: &dyn Names, options: &Diff
 }
 
 fn only_in(these: &[(u64, u128)], those: &[(u64, u128)], names: &dyn Names, options: &DiffOptions) -> FunctionList {
-    let mut only: Vec<(Reverse<u128>, u64)> = zip(these, those)
-        .filter(|(_, here, there)| *here > 0 && *there == 0)
-        .filter(|(function, ..)| options.lists(|| names.function(*function)))
-        .map(|(function, events, _)| (Reverse(events), function))
+    let is_there = |function: u64| those.binary_search_by_key(&function, |(there, _)| *there).is_ok();
+    let mut only: Vec<(Reverse<u128>, u64)> = these
+        .iter()
+        .filter(|(function, here)| *here > 0 && !is_there(*function))
+        .filter(|(function, _)| options.lists(|| names.function(*function)))
+        .map(|(function, events)| (Reverse(*events), *function))
         .collect();
     only.sort_unstable();
     let functions = only.iter().take(options.topn).map(|(_, function)| names.function(*function)).collect();

@@ -48,7 +48,7 @@ impl Content {
 
     /// The content with other stacks; a content without stacks stays unchanged.
     #[must_use]
-    pub fn map_stacks(mut self, map: impl Fn(&StackTable) -> StackTable) -> Self {
+    pub(crate) fn map_stacks(mut self, map: impl Fn(&StackTable) -> StackTable) -> Self {
         match &mut self {
             Self::Instr(_) => {}
             Self::Iprof(iprof) => (iprof.samples, iprof.calls) = (map(&iprof.samples), map(&iprof.calls)),

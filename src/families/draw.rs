@@ -1,10 +1,12 @@
 //! The report and the flame graph of any input.
 
-use crate::call_chains::{FunctionId, MethodPattern, Selection, StackTable, Unit, functions_meant};
+use crate::call_chains::{
+    FunctionId, MethodPattern, Selection, StackTable, Unit, functions_meant, samples_with_methods,
+};
 use crate::driver::diff::{DiffOptions, SectionDiff};
 use crate::error::{Error, Result, Warning};
 pub use crate::families::content::Content;
-use crate::families::files::diff_files;
+use crate::families::files::{diff_files, notes_about_differences};
 use crate::families::stack_files::{StackOptions, choose_unit};
 use crate::families::stacks::{are_stacks, diff_stacks};
 use crate::families::table::commands;
@@ -12,18 +14,154 @@ use crate::hint::Hint;
 use crate::input::{Access, Family, Format, Input};
 pub use crate::instr::InstrContent;
 pub use crate::iprof::IprofContent;
-use crate::render::{Cell, FlameGraph, FlameLabels, Report, SvgOptions, Table, least_hits};
+use crate::render::{Cell, FlameGraph, FlameLabels, Report, Section, SvgOptions, Table, least_hits};
 use crate::stacks::collapsed::{SIMPLE_NAMES, outline};
 use crate::stacks::graph_of_outline;
 use std::borrow::Cow;
 use std::collections::HashSet;
+use std::path::Path;
 
-/// Reads inputs for a drawing. Several inputs of one family are added, but an iprof is read alone.
+/// What is read for a drawing, and how it is drawn.
+#[derive(Debug, Clone, Default)]
+pub struct DrawOptions {
+    /// How inputs are read.
+    pub stacks: StackOptions,
+    /// The samples that are drawn.
+    pub selection: Selection,
+    /// Draw only stacks with one of these methods. Default: all stacks.
+    pub include: Vec<MethodPattern>,
+    /// Draw no stacks with one of these methods.
+    pub exclude: Vec<MethodPattern>,
+    /// Keep the mangled names of C++ and Rust functions.
+    pub keep_mangled: bool,
+    /// The heading. Default: the names of the inputs.
+    pub title: Option<String>,
+}
+
+impl DrawOptions {
+    /// Returns true if methods select stacks.
+    pub fn is_filtered(&self) -> bool {
+        !self.include.is_empty() || !self.exclude.is_empty()
+    }
+}
+
+/// Profiles that were read, to be drawn: alone, or with a baseline.
+#[derive(Debug)]
+pub struct Drawing {
+    /// The warnings of the readers.
+    pub warnings: Vec<Warning>,
+    inputs: Vec<Input>,
+    baseline_inputs: Vec<Input>,
+    content: Content,
+    baseline: Option<Content>,
+    options: DrawOptions,
+}
+
+/// The note about other content than stacks.
+const ONLY_STACKS_FILTERED: &str = "the filters select the functions and stacks in the lists and the flame graph; other \
+                                    parts of this page are those of the whole profile";
+
+impl Drawing {
+    /// Reads inputs and their baseline, which may be empty. Several inputs of one family are added, but an iprof is read
+    /// alone.
+    ///
+    /// # Errors
+    ///
+    /// The errors of the readers; usage for inputs that cannot be added.
+    pub fn read(inputs: Vec<Input>, baseline_inputs: Vec<Input>, options: DrawOptions) -> Result<Self> {
+        let mut warnings = Vec::new();
+        let mut read = |inputs: &[Input]| {
+            let (content, found) = read_content(inputs, &options.stacks, &options.selection)?;
+            warnings.extend(found);
+            Ok::<_, Error>(match options.is_filtered() {
+                true => content.map_stacks(|table| samples_with_methods(table, &options.include, &options.exclude)),
+                false => content,
+            })
+        };
+        let content = read(&inputs)?;
+        let baseline = if baseline_inputs.is_empty() { None } else { Some(read(&baseline_inputs)?) };
+        Ok(Self { warnings, inputs, baseline_inputs, content, baseline, options })
+    }
+
+    /// Returns the content of the inputs.
+    pub fn content(&self) -> &Content {
+        &self.content
+    }
+
+    /// Returns the heading.
+    pub fn title(&self) -> String {
+        self.options.title.clone().unwrap_or_else(|| title_of(&self.inputs, &self.baseline_inputs))
+    }
+
+    /// Returns the flame graph: of stacks, of allocations, of the samples of an iprof, or of its calls if it has no
+    /// samples.
+    ///
+    /// # Errors
+    ///
+    /// Nothing found for LLVM profiles, which have no stacks, and if there are no stacks to draw; kind conflict if the
+    /// baseline has another kind.
+    pub fn flame_graph(&self, view: &View) -> Result<FlameGraph> {
+        let graph = self.content.flame_graph(self.baseline.as_ref(), view);
+        let mut graph = graph.map_err(|error| match &self.inputs[..] {
+            [input] => error.in_file(&input.path),
+            _ => error,
+        })?;
+        if !self.options.keep_mangled {
+            graph.demangle();
+        }
+        Ok(graph)
+    }
+
+    /// Returns the report. Its tables have at most this many rows.
+    ///
+    /// # Errors
+    ///
+    /// Kind conflict if the baseline has another kind; nothing found if the profile has only stacks, and there are none;
+    /// the errors of the readers.
+    pub fn report(&self, rows: usize) -> Result<Report> {
+        let mut report = self.content.report(&self.title(), self.baseline.as_ref())?;
+        let is_filtered = self.options.is_filtered();
+        if let ([before], [now], false) = (&self.baseline_inputs[..], &self.inputs[..], is_filtered)
+            && !before.is_pipe()
+            && !now.is_pipe()
+        {
+            let table = overlap_table(before, now, &self.options.stacks, &self.options.selection)?;
+            report.sections.insert(0, Section::Table(table));
+        }
+        report.notes.extend(notes_about_differences(&self.inputs, self.options.stacks.limits));
+        if is_filtered && !matches!(self.content, Content::Stacks(_)) {
+            report.notes.push(ONLY_STACKS_FILTERED.to_string());
+        }
+        report.keep_rows(rows);
+        if !self.options.keep_mangled {
+            report.demangle();
+        }
+        Ok(report)
+    }
+}
+
+/// Returns the names of the inputs without their directories, as a heading.
+pub fn title_of(inputs: &[Input], baseline: &[Input]) -> String {
+    let name = |input: &Input| {
+        let path: &Path = &input.path;
+        Path::new(path.file_name().unwrap_or(path.as_os_str())).display().to_string()
+    };
+    let names = |inputs: &[Input]| match inputs {
+        [first, _, _, ..] => format!("{} and {} more", name(first), inputs.len() - 1),
+        _ => inputs.iter().map(name).collect::<Vec<_>>().join(", "),
+    };
+    match baseline {
+        [] => names(inputs),
+        baseline => format!("{} against {}", names(inputs), names(baseline)),
+    }
+}
+
+/// Reads inputs for a drawing.
 ///
 /// # Errors
 ///
-/// The errors of the readers; usage for inputs that cannot be added.
-pub fn read_content(
+/// See [`Drawing::read`].
+pub(crate) fn read_content(
     inputs: &[Input],
     options: &StackOptions,
     selection: &Selection,
@@ -59,12 +197,12 @@ impl Content {
         self.stacks().map(|(table, _)| !table.is_empty())
     }
 
-    /// The report, perhaps compared with another content of the same kind.
+    /// Returns the report, perhaps against another content of the same kind.
     ///
     /// # Errors
     ///
-    /// A usage error when the two are of different kinds; nothing found if they are stacks, and there are none.
-    pub fn report(&self, title: &str, baseline: Option<&Self>) -> Result<Report> {
+    /// Kind conflict if the two have different kinds; nothing found if they are stacks, and there are none.
+    fn report(&self, title: &str, baseline: Option<&Self>) -> Result<Report> {
         if let Self::Stacks(table) = self
             && table.is_empty()
             && baseline.is_none_or(|old| old.has_stacks() != Some(true))
@@ -74,14 +212,8 @@ impl Content {
         self.report_with(title, baseline).ok_or_else(different_kinds)
     }
 
-    /// The flame graph: of stacks, of allocations, of an iprof's samples, or of its calls where
-    /// it has no samples.
-    ///
-    /// # Errors
-    ///
-    /// Nothing found for LLVM profiles, which have no stacks, and if there are no stacks to draw; kind conflict if the
-    /// two have different kinds.
-    pub fn flame_graph(&self, baseline: Option<&Self>, view: &View) -> Result<FlameGraph> {
+    /// See [`Drawing::flame_graph`].
+    fn flame_graph(&self, baseline: Option<&Self>, view: &View) -> Result<FlameGraph> {
         let (table, unit) = self.drawn_stacks()?;
         let old = baseline.map(Self::drawn_stacks).transpose()?;
         if table.is_empty() && old.is_none_or(|(old, _)| old.is_empty()) {
@@ -115,7 +247,7 @@ impl Content {
     }
 }
 
-/// From where stacks are drawn.
+/// Which part of the stacks a flame graph shows, and in which direction.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct View {
@@ -155,7 +287,7 @@ impl View {
 /// # Errors
 ///
 /// The errors of the readers, with the path.
-pub fn overlap_table(before: &Input, now: &Input, read: &StackOptions, selection: &Selection) -> Result<Table> {
+fn overlap_table(before: &Input, now: &Input, read: &StackOptions, selection: &Selection) -> Result<Table> {
     let mut options = DiffOptions::default();
     (options.limits, options.topn) = (read.limits, 0);
     let found = if are_stacks(before, now)? {

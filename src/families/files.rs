@@ -76,7 +76,7 @@ pub fn check_file(input: impl Into<Input>, options: &iprof::ReadOptions) -> File
 /// Returns a note about each input whose counts are distributed differently from those of the others, as
 /// [`find_outliers`] finds them. Returns nothing for fewer than four inputs, and where an input is a pipe, which cannot be
 /// read again.
-pub fn notes_about_differences(inputs: &[Input], limits: Limits) -> Vec<String> {
+pub(crate) fn notes_about_differences(inputs: &[Input], limits: Limits) -> Vec<String> {
     if inputs.len() < FEWEST_FILES || inputs.iter().any(Input::is_pipe) {
         return Vec::new();
     }

@@ -41,7 +41,6 @@ pub mod stack_output;
 pub mod stacks;
 mod table;
 #[doc(hidden)]
-#[doc(hidden)]
 pub mod watch;
 mod whole;
 
@@ -61,7 +60,7 @@ pub use crate::instr::open::{ReadOptions, open_reader};
 pub use crate::instr::target::{Evidence, Reason, Target, TargetRequest, TargetSource};
 pub use any_profile::AnyProfile;
 pub use commands::FileDiff;
-pub use files::{check_file, describe, describe_input, diff_files, notes_about_differences};
+pub use files::{check_file, describe, describe_input, diff_files};
 pub use merged::{MergeFailure, Merged, MergedInputs, MergedProfile};
 #[doc(hidden)]
 pub use merging::target_of_used;

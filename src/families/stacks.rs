@@ -479,12 +479,19 @@ impl Space {
         }
         let mut facts = Facts::default();
         let (mut whole, mut leaves) = (Vec::new(), Vec::new());
+        let mut is_sampled = vec![false; stacks.len()];
         for sample in table.samples() {
             let (stack, hits) = (sample.key.stack, u128::from(sample.hits));
             let method = methods[table.frame(table.leaf(stack)).function.index()];
             whole.push(((stacks[stack.index()], 0), hits));
             leaves.push(((u64::from(method), 0), hits));
             facts.functions.push((u64::from(method), hits));
+            // Callers without samples of their own are in the profile, too.
+            let mut next = Some(stack);
+            while let Some(stack) = next.filter(|stack| !std::mem::replace(&mut is_sampled[stack.index()], true)) {
+                facts.functions.push((u64::from(methods[table.frame(table.leaf(stack)).function.index()]), 0));
+                next = table.parent(stack);
+            }
         }
         facts.sections.insert(STACKS, whole);
         facts.sections.insert(METHODS, leaves);

@@ -10,7 +10,7 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FormatVersion {
-    /// A number, in LLVM's binary formats.
+    /// A number, in binary formats of LLVM, GCC and perf.
     Number(u64),
     /// Major and minor number of a JFR recording.
     MajorMinor(u16, u16),
@@ -48,6 +48,8 @@ impl FormatVersion {
                 read_uleb128(&mut cursor, "magic").ok()?;
                 Some(Self::Number(read_uleb128(&mut cursor, "version").ok()?))
             }
+            // PERFILE2 is the second version of PERFFILE, in either byte order.
+            Format::PerfData => Some(Self::Number(if head.starts_with(b"PERFFILE") { 1 } else { 2 })),
             Format::SampleGcc => GccVersion::of(head).map(|version| Self::Number(version.number())),
             _ => None,
         }
@@ -93,6 +95,9 @@ mod tests {
         assert_eq!(reported(Format::Text, b":ir\n"), None);
         assert_eq!(reported(Format::SampleExtBinary, b"\x84\x01\x67").as_deref(), Some("103"));
         assert_eq!(reported(Format::SampleExtBinary, b"\x84"), None);
+        for (magic, version) in [(b"PERFILE2", "2"), (b"2ELIFREP", "2"), (b"PERFFILE", "1")] {
+            assert_eq!(reported(Format::PerfData, magic).as_deref(), Some(version));
+        }
         let head = b"adcg\x02\0\0\0\0\0\0\0\0\0\0\xaa";
         assert_eq!(reported(Format::SampleGcc, head).as_deref(), Some("2"));
     }

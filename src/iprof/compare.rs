@@ -82,10 +82,14 @@ impl Events {
         self.samples.iter().any(|samples| *samples > 0)
     }
 
-    /// Returns methods with their calls or their samples.
+    /// Returns methods with their calls or their samples. A method that the table declares may have none.
     pub fn methods(&self, by: ChainsBy) -> impl Iterator<Item = (MethodHandle, u128)> + '_ {
         let events = if by == ChainsBy::Calls { &self.calls } else { &self.samples };
-        events.iter().enumerate().map(|(at, events)| (MethodHandle::from_index(at), *events)).filter(|(_, n)| *n > 0)
+        let methods = (0..self.declared.len().max(events.len())).map(MethodHandle::from_index);
+        methods.filter_map(|method| {
+            let events = events.get(method.index()).copied().unwrap_or(0);
+            (events > 0 || self.declares(method)).then_some((method, events))
+        })
     }
 }
 

@@ -41,7 +41,7 @@ pub struct Report {
 
 impl Report {
     /// Shortens each table to this number of rows, and counts the others as left out.
-    pub fn keep_rows(&mut self, rows: usize) {
+    pub(crate) fn keep_rows(&mut self, rows: usize) {
         for section in &mut self.sections {
             if let Section::Table(table) = section {
                 table.left_out += table.rows.len().saturating_sub(rows);
@@ -51,7 +51,7 @@ impl Report {
     }
 
     /// Demangles the names of C++ and Rust functions in tables and flame graphs.
-    pub fn demangle(&mut self) {
+    pub(crate) fn demangle(&mut self) {
         let readable = |text: &mut String| *text = demangle_text(text, |name| name);
         self.notes.iter_mut().for_each(readable);
         for section in &mut self.sections {

@@ -81,7 +81,7 @@ struct Collected {
     functions: Vec<u64>,
     places: Events,
     entries: Events,
-    /// Samples of functions.
+    /// Samples of functions; 0 for callers in a context.
     own: Vec<(u64, u128)>,
     call_targets: Events,
     virtual_tables: Events,
@@ -147,9 +147,11 @@ impl Space {
     fn facts(&mut self, profile: &SampleProfile) -> Facts {
         let functions = profile.names.iter().map(|name| self.function(name)).collect();
         let mut collected = Collected { functions, ..Collected::default() };
+        let mut is_caller = vec![false; collected.functions.len()];
         for record in &profile.functions {
             let mut caller = None;
             for frame in record.context.iter().flat_map(|frames| frames.split_last()).flat_map(|(_, callers)| callers) {
+                is_caller[frame.function.index()] = true;
                 let chain = self.chain(caller, collected.function(frame.function));
                 caller = Some((chain, frame.location));
             }
@@ -157,6 +159,8 @@ impl Space {
             push(&mut collected.entries, chain, 0, record.head);
             self.record(record, chain, &mut collected);
         }
+        let callers = collected.functions.iter().zip(is_caller).filter(|(_, is_caller)| *is_caller);
+        collected.own.extend(callers.map(|(function, _)| (*function, 0)));
         collected.into_facts()
     }
 

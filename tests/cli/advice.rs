@@ -281,7 +281,7 @@ fn truncated_programs_are_called_truncated() {
 fn recording_again_is_advice_for_damage_only() {
     let folder = Folder::new();
     fs::write(folder.path("cut.data"), b"PERFILE2\x68\0").unwrap();
-    check(&folder.run(&["check", "cut.data"]), 3, &["cut.data: perf-data: unusable: record again"]);
+    check(&folder.run(&["check", "cut.data"]), 3, &["cut.data: perf-data 2: unusable: record again"]);
     let deep = format!("{} 1\n", vec!["f"; 300].join(";"));
     fs::write(folder.path("deep.folded"), deep).unwrap();
     let finished = folder.run(&["check", "deep.folded", "--limit", "context-depth=100"]);

@@ -5,7 +5,7 @@ use super::{ONE, out, programs};
 use profbridge::call_chains::Selection;
 use profbridge::call_chains::{statistics, write_statistics};
 use profbridge::driver::diff::DiffOptions;
-use profbridge::families::draw::{View, read_content};
+use profbridge::families::draw::{DrawOptions, Drawing, View};
 use profbridge::families::fit::{FitOptions, fit_files};
 use profbridge::families::stack_files::{StackOptions, read_stacks};
 use profbridge::families::stacks::diff_stacks;
@@ -21,23 +21,20 @@ use profbridge::iprof::statistics::{StatisticsOptions, write_text};
 use profbridge::iprof::{self, RepairOptions, repair_from};
 use profbridge::memprof::HotnessThresholds;
 use profbridge::memprof::report::{MemoryReport, ReportOptions};
-use profbridge::render::{SvgOptions, write_html, write_svg};
+use profbridge::render::{MAX_ROWS, SvgOptions, write_html, write_svg};
 use profbridge::sampleprof::{self, Rules, overlap};
 use profbridge::{Compat, Limits, Result};
 use std::path::Path;
 
 pub fn draw(input: &Path) -> Result<()> {
-    let selection = Selection::default();
-    let content = read_content(&[WeightedInput::new(input)], &StackOptions::default(), &selection)?.0;
-    let graph = content.flame_graph(None, &View::default())?;
-    drop(write_svg(&graph, &SvgOptions::default()));
+    let drawing = Drawing::read(vec![WeightedInput::new(input)], Vec::new(), DrawOptions::default())?;
+    drop(write_svg(&drawing.flame_graph(&View::default())?, &SvgOptions::default()));
     Ok(())
 }
 
 pub fn report(input: &Path) -> Result<()> {
-    let selection = Selection::default();
-    let content = read_content(&[WeightedInput::new(input)], &StackOptions::default(), &selection)?.0;
-    drop(write_html(&content.report("report", None)?));
+    let drawing = Drawing::read(vec![WeightedInput::new(input)], Vec::new(), DrawOptions::default())?;
+    drop(write_html(&drawing.report(MAX_ROWS)?));
     Ok(())
 }
 

@@ -303,8 +303,7 @@ fn a_stripped_program_is_refused_with_the_reason() {
 
 #[test]
 fn pictures_have_the_totals_of_the_report() {
-    use profbridge::call_chains::Selection;
-    use profbridge::families::draw::{Content, read_content};
+    use profbridge::families::draw::{Content, DrawOptions, Drawing};
     use profbridge::families::memory::AllocationUnit;
     use profbridge::families::stack_files::StackOptions;
     use profbridge::memprof::report::{MemoryReport, ReportOptions};
@@ -312,13 +311,16 @@ fn pictures_have_the_totals_of_the_report() {
         let wanted = MemoryReport::new(&resolved(&stem).1.profile, &ReportOptions::default());
         for extension in ["memprofraw", "yaml", "v3.profdata", "v4.profdata"] {
             let content = |unit| {
-                let mut options = StackOptions::default();
-                options.memory.programs = Arc::new(Programs::new(vec![file(&stem, "binary")], &Limits::default()));
-                options.memory.unit = unit;
-                read_content(&[file(&stem, extension).into()], &options, &Selection::default()).unwrap().0
+                let mut stacks = StackOptions::default();
+                stacks.memory.programs = Arc::new(Programs::new(vec![file(&stem, "binary")], &Limits::default()));
+                stacks.memory.unit = unit;
+                let options = DrawOptions { stacks, ..DrawOptions::default() };
+                Drawing::read(vec![file(&stem, extension).into()], Vec::new(), options).unwrap()
             };
             let (bytes, count) = (content(AllocationUnit::Bytes), content(AllocationUnit::Allocations));
-            let (Content::Memory(bytes), Content::Memory(count)) = (bytes, count) else { panic!("no memory profile") };
+            let (Content::Memory(bytes), Content::Memory(count)) = (bytes.content(), count.content()) else {
+                panic!("no memory profile")
+            };
             assert_eq!(bytes.table.total_hits(), u128::from(wanted.bytes), "{} {extension}", stem.display());
             assert_eq!(count.table.total_hits(), u128::from(wanted.allocations), "{} {extension}", stem.display());
             assert_eq!((bytes.allocations, bytes.cold_bytes), (wanted.allocations, wanted.cold_bytes));

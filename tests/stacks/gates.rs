@@ -54,6 +54,31 @@ fn a_pprof_that_differs_from_the_others_is_named() {
 }
 
 #[test]
+fn a_function_without_events_of_its_own_is_neither_new_nor_lost() {
+    let folder = Folder::new("present");
+    folder.write(
+        "a.collapsed",
+        "app.M.main;app.M.work;app.M.leaf 100\napp.M.main;app.M.work 1\napp.M.main;app.M.gone 1\n",
+    );
+    folder.write("b.collapsed", "app.M.main;app.M.work;app.M.leaf 100\napp.M.main;app.M.added 5\n");
+    folder.write("a.afdo", "main:101:1\n 1: work:101\n  1: 1\n  2: leaf:100\n   1: 100\ngone:1:1\n 1: 1\n");
+    folder.write("b.afdo", "main:100:1\n 1: work:100\n  2: leaf:100\n   1: 100\nadded:5:1\n 1: 5\n");
+    folder.write("a.proftext", "work\n5\n1\n1\n\nleaf\n6\n1\n100\n\ngone\n7\n1\n1\n\n");
+    folder.write("b.proftext", "work\n5\n1\n0\n\nleaf\n6\n1\n100\n\nadded\n7\n1\n5\n\n");
+    for name in ["a", "b"] {
+        folder.ok(&format!("convert {name}.collapsed -o {name}.iprof"));
+    }
+    for form in ["collapsed", "iprof", "afdo", "proftext"] {
+        let found = json(&folder, &format!("diff a.{form} b.{form} --json"));
+        for (list, name) in [("lost_functions", "gone"), ("new_functions", "added")] {
+            let functions = found[list]["functions"].as_array().unwrap();
+            assert_eq!((functions.len(), &found[list]["count"]), (1, &1.into()), "{form}: {found}");
+            assert!(functions[0].as_str().unwrap().contains(name), "{form}: {found}");
+        }
+    }
+}
+
+#[test]
 fn report_overlap_and_diff_give_the_same_number() {
     let folder = Folder::new("overlap");
     folder.write("a.jfr", unpack("shapes-jdk17.jfr.gz")).write("b.jfr", unpack("shapes-jdk21.jfr.gz"));

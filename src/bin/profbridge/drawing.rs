@@ -5,13 +5,13 @@ use crate::memprof::DrawMemoryArgs;
 use crate::outputs::{guard, refuse_terminal};
 use crate::stacks::{StackArgs, no_samples};
 use clap::Args;
-use profbridge::call_chains::{MethodPattern, samples_with_methods};
+use profbridge::call_chains::MethodPattern;
 use profbridge::compression::{Compression, uncompressed_name};
-use profbridge::families::draw::{Content, View, outlined_graph, overlap_table, read_content};
+use profbridge::families::draw::{Content, DrawOptions, Drawing, View, outlined_graph, title_of};
 use profbridge::families::stack_files::read_stacks;
 use profbridge::families::{OutputForm, Written};
 use profbridge::input::{Input, output};
-use profbridge::render::{FlameGraph, Report, SvgOptions, Table};
+use profbridge::render::{FlameGraph, SvgOptions};
 use profbridge::{Error, Result};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -69,19 +69,15 @@ pub(crate) enum PictureFormat {
 }
 
 impl PictureArgs {
-    /// Reads the inputs and the baseline, and writes the result of `draw` for heading, content and baseline.
-    pub(crate) fn run(
-        &self,
-        draw: impl FnOnce(String, &Content, Option<&Content>) -> Result<String>,
-    ) -> Result<ExitCode> {
+    /// Reads the inputs and the baseline, and writes the result of `draw`.
+    pub(crate) fn run(&self, draw: impl FnOnce(&Drawing) -> Result<String>) -> Result<ExitCode> {
         self.refuse_output()?;
-        let baseline = if self.baseline.is_empty() { None } else { Some(self.read(&self.baseline)?) };
-        let content = self.read(&self.inputs)?;
-        if baseline.is_none() {
-            self.reject_empty_result(&content)?;
+        let drawing = Drawing::read(arguments(&self.inputs), arguments(&self.baseline), self.options()?)?;
+        drawing.warnings.iter().for_each(console::warning);
+        if self.baseline.is_empty() {
+            self.reject_empty_result(drawing.content())?;
         }
-        let picture = draw(self.title(), &content, baseline.as_ref())?;
-        self.write(&picture)?;
+        self.write(&draw(&drawing)?)?;
         Ok(ExitCode::SUCCESS)
     }
 
@@ -142,7 +138,7 @@ impl PictureArgs {
             Some(false) if is_chosen || matches!(content, Content::Stacks(_)) => {}
             _ => return Ok(()),
         }
-        let inputs: Vec<Input> = self.inputs.iter().map(Input::argument).collect();
+        let inputs = arguments(&self.inputs);
         if !self.is_filtered() && !inputs.iter().any(Input::is_pipe) {
             let (table, _) = read_stacks(&inputs, &self.stacks.read_options())?;
             return Err(no_samples(&table).in_file(&self.inputs[0]));
@@ -151,18 +147,18 @@ impl PictureArgs {
         Err(Error::nothing_found("there are no stacks to draw").with_hint(hint).in_file(&self.inputs[0]))
     }
 
-    fn read(&self, paths: &[PathBuf]) -> Result<Content> {
-        let mut options = self.stacks.read_options();
-        options.memory = self.memory.options()?;
-        let inputs: Vec<Input> = paths.iter().map(Input::argument).collect();
-        let (content, warnings) = read_content(&inputs, &options, &self.stacks.selection())?;
-        warnings.iter().for_each(console::warning);
+    fn options(&self) -> Result<DrawOptions> {
         let parse = |texts: &[String]| texts.iter().map(|text| MethodPattern::parse(text)).collect::<Result<Vec<_>>>();
-        let (only, exclude) = (parse(&self.include)?, parse(&self.exclude)?);
-        if only.is_empty() && exclude.is_empty() {
-            return Ok(content);
-        }
-        Ok(content.map_stacks(|table| samples_with_methods(table, &only, &exclude)))
+        let mut stacks = self.stacks.read_options();
+        stacks.memory = self.memory.options()?;
+        Ok(DrawOptions {
+            stacks,
+            selection: self.stacks.selection(),
+            include: parse(&self.include)?,
+            exclude: parse(&self.exclude)?,
+            keep_mangled: self.no_demangle,
+            title: self.title.clone(),
+        })
     }
 
     /// Returns the format that the file extension of the output selects, compressed or not; `None` if it selects none.
@@ -174,26 +170,12 @@ impl PictureArgs {
         }
     }
 
-    /// Returns the flame graph in the orientation given by the options.
-    pub(crate) fn flame_graph(&self, content: &Content, baseline: Option<&Content>) -> Result<FlameGraph> {
+    /// Returns the direction of the flame graph, and the part that it shows.
+    pub(crate) fn view(&self) -> Result<View> {
         let mut view = View::default();
         (view.reversed, view.by_thread) = (self.reverse, self.per_thread);
         view.method = self.merge.as_deref().map(MethodPattern::parse).transpose()?;
-        let mut graph = content.flame_graph(baseline, &view).map_err(|error| match &self.inputs[..] {
-            [input] => error.in_file(input),
-            _ => error,
-        })?;
-        if !self.no_demangle {
-            graph.demangle();
-        }
-        Ok(graph)
-    }
-
-    /// Demangles the names of a report, unless --no-demangle is given.
-    pub(crate) fn demangle(&self, report: &mut Report) {
-        if !self.no_demangle {
-            report.demangle();
-        }
+        Ok(view)
     }
 
     /// Returns true if the flame graph is reversed, split by thread or merged at a method.
@@ -202,18 +184,8 @@ impl PictureArgs {
     }
 
     /// Returns true if --include or --exclude selects stacks.
-    pub(crate) fn is_filtered(&self) -> bool {
+    fn is_filtered(&self) -> bool {
         !self.include.is_empty() || !self.exclude.is_empty()
-    }
-
-    /// Returns the overlap of the input with the baseline; `None` if `diff` compares other data.
-    pub(crate) fn overlap(&self) -> Result<Option<Table>> {
-        let ([before], [now]) = (&self.baseline[..], &self.inputs[..]) else { return Ok(None) };
-        let (before, now) = (&Input::argument(before), &Input::argument(now));
-        if self.is_filtered() || before.is_pipe() || now.is_pipe() {
-            return Ok(None);
-        }
-        overlap_table(before, now, &self.stacks.read_options(), &self.stacks.selection()).map(Some)
     }
 
     /// Returns the given input files.
@@ -235,17 +207,10 @@ impl PictureArgs {
 
     /// Returns the requested heading, or the names of the files without their directories.
     fn title(&self) -> String {
-        let names = |paths: &[PathBuf]| {
-            let name = |path: &PathBuf| Path::new(path.file_name().unwrap_or(path.as_os_str())).display().to_string();
-            match paths {
-                [first, _, _, ..] => format!("{} and {} more", name(first), paths.len() - 1),
-                _ => paths.iter().map(name).collect::<Vec<_>>().join(", "),
-            }
-        };
-        match (&self.title, &self.baseline[..]) {
-            (Some(title), _) => title.clone(),
-            (None, []) => names(&self.inputs),
-            (None, baseline) => format!("{} against {}", names(&self.inputs), names(baseline)),
-        }
+        self.title.clone().unwrap_or_else(|| title_of(&arguments(&self.inputs), &arguments(&self.baseline)))
     }
+}
+
+fn arguments(paths: &[PathBuf]) -> Vec<Input> {
+    paths.iter().map(Input::argument).collect()
 }

@@ -48,11 +48,11 @@ impl FlamegraphArgs {
                 return Ok(code);
             }
         }
-        self.pictures.run(|title, content, baseline| {
-            let graph = self.pictures.flame_graph(content, baseline)?;
+        self.pictures.run(|drawing| {
+            let graph = drawing.flame_graph(&self.pictures.view()?)?;
             match self.pictures.named_format() {
-                Some(PictureFormat::Html) => Ok(page(title, graph)),
-                _ => Ok(self.drawing(title, &graph)),
+                Some(PictureFormat::Html) => Ok(page(drawing.title(), graph)),
+                _ => Ok(self.drawing(drawing.title(), &graph)),
             }
         })
     }

@@ -3,12 +3,10 @@
 use crate::console;
 use crate::drawing::{PictureArgs, PictureFormat};
 use clap::Args;
-use profbridge::families::draw::Content;
 use profbridge::families::fit::{FitOptions, fit_files};
-use profbridge::families::notes_about_differences;
 use profbridge::fit::draw_report;
 use profbridge::input::Input;
-use profbridge::render::{MAX_ROWS, Section, SvgOptions, write_html, write_svg};
+use profbridge::render::{MAX_ROWS, SvgOptions, write_html, write_svg};
 use profbridge::{Error, Result};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -33,10 +31,6 @@ pub(crate) struct ReportArgs {
     topn: u64,
 }
 
-/// The note about other content than stacks.
-const ONLY_STACKS_FILTERED: &str = "--include and --exclude select the functions and stacks in the lists and the flame \
-                                    graph; other parts of this page are those of the whole profile";
-
 impl ReportArgs {
     /// Reads the inputs, draws them and writes the output.
     pub(crate) fn run(self) -> Result<ExitCode> {
@@ -44,28 +38,17 @@ impl ReportArgs {
             self.pictures.refuse_output()?;
             return self.draw_fit(against);
         }
-        self.pictures.run(|title, content, baseline| {
+        self.pictures.run(|drawing| {
             if self.pictures.named_format() == Some(PictureFormat::Svg) {
                 let mut options = SvgOptions::default();
-                options.title = title;
-                return Ok(write_svg(&self.pictures.flame_graph(content, baseline)?, &options));
+                options.title = drawing.title();
+                return Ok(write_svg(&drawing.flame_graph(&self.pictures.view()?)?, &options));
             }
             if self.pictures.is_turned() {
                 let detail = "--reverse, --merge and --per-thread cannot be used for a full report";
                 return Err(Error::usage(detail).with_hint("use `profbridge flamegraph`, which also writes .html"));
             }
-            let mut report = content.report(&title, baseline)?;
-            if let Some(overlap) = self.pictures.overlap()? {
-                report.sections.insert(0, Section::Table(overlap));
-            }
-            let inputs: Vec<Input> = self.pictures.inputs().iter().map(Input::argument).collect();
-            report.notes.extend(notes_about_differences(&inputs, crate::limits::chosen()));
-            if self.pictures.is_filtered() && !matches!(content, Content::Stacks(_)) {
-                report.notes.push(ONLY_STACKS_FILTERED.to_string());
-            }
-            report.keep_rows(self.rows());
-            self.pictures.demangle(&mut report);
-            Ok(write_html(&report))
+            Ok(write_html(&drawing.report(self.rows())?))
         })
     }
 
