@@ -56,6 +56,8 @@ pub struct InputReport {
     pub kind: Option<ProfileKind>,
     /// Warnings about it.
     pub warnings: Vec<Warning>,
+    /// The versions of later profiles in the same raw file.
+    pub(crate) later_versions: Vec<u64>,
 }
 
 impl InputReport {
@@ -70,7 +72,15 @@ impl InputReport {
     }
 
     pub(crate) fn new(input: &Input, outcome: InputOutcome) -> Self {
-        Self { input: input.clone(), outcome, version: None, records: 0, kind: None, warnings: Vec::new() }
+        Self {
+            input: input.clone(),
+            outcome,
+            version: None,
+            records: 0,
+            kind: None,
+            warnings: Vec::new(),
+            later_versions: Vec::new(),
+        }
     }
 }
 

@@ -135,8 +135,9 @@ fn merge_instr(inputs: &[Input], settings: &MergeSettings, progress: OnProgress<
     }
 }
 
-/// Returns the target that the used inputs select, if it is another than the one that all inputs selected. Failed inputs say
-/// nothing about the compiler of the result.
+/// Returns the target that the used inputs select, if it is another than the one that all inputs selected by their first
+/// bytes. Failed inputs say nothing about the compiler of the result, and a raw file can have profiles of several
+/// versions.
 #[doc(hidden)]
 pub fn target_of_used<R: Borrow<InputReport>>(
     inputs: &[Input],
@@ -147,12 +148,17 @@ pub fn target_of_used<R: Borrow<InputReport>>(
         let report = report.borrow();
         matches!(report.outcome, InputOutcome::Failed(_)) && report.records == 0
     };
+    let says_more = |report: &R| is_left_out(report) || !report.borrow().later_versions.is_empty();
     let is_selected = chosen.source == TargetSource::Inputs && reports.len() == inputs.len();
-    if !is_selected || !reports.iter().any(is_left_out) || reports.iter().all(is_left_out) {
+    if !is_selected || !reports.iter().any(says_more) || reports.iter().all(is_left_out) {
         return None;
     }
-    let used = inputs.iter().zip(reports).filter(|(_, report)| !is_left_out(report)).map(|(input, _)| input);
-    let of_used = ResolvedTarget::of_inputs(&Evidence::look(used, Compat::Profbridge));
+    let used = || inputs.iter().zip(reports).filter(|(_, report)| !is_left_out(report));
+    let mut evidence = Evidence::look(used().map(|(input, _)| input), Compat::Profbridge);
+    for version in used().flat_map(|(_, report)| &report.borrow().later_versions) {
+        evidence.add_raw(u32::try_from(*version).unwrap_or_default());
+    }
+    let of_used = ResolvedTarget::of_inputs(&evidence);
     (of_used.target != *chosen).then_some(of_used)
 }
 
@@ -249,9 +255,11 @@ fn merge_samples(inputs: &[Input], settings: &MergeSettings, progress: OnProgres
     };
     let mut write = settings.write.sample;
     write.rules = rules;
-    write.encoding = settings.write.sample_encoding.unwrap_or_else(|| report.profile.default_encoding(rules));
-    let keeps_format =
-        settings.write.sample_encoding.is_none() && target.target.source == TargetSource::Inputs && part.is_none();
+    write.encoding = settings.write.sample_encoding.unwrap_or_else(|| report.profile.default_encoding(&write));
+    let keeps_format = settings.write.sample_encoding.is_none()
+        && target.target.source == TargetSource::Inputs
+        && part.is_none()
+        && write.needs_sections().is_none();
     if let Some(version) = keeps_format.then(|| gcc_version(inputs)).flatten() {
         (write.encoding, write.version) = (Encoding::Gcc, version);
     }

@@ -7,6 +7,7 @@ use crate::fit::{ProgramFacts, fat_architectures, readers};
 use crate::identify::{self, Format};
 use crate::limits::Limits;
 use crate::model::description::{Description, PartDescription};
+use crate::model::{ProfileKind, Release};
 use crate::objects;
 use object::elf::{FileHeader32, FileHeader64};
 use object::read::archive::ArchiveFile;
@@ -25,6 +26,9 @@ pub struct ProgramReport {
     pub description: Description,
     /// The raw version of the profiles that the program writes, if there is one.
     pub raw_version: Option<u32>,
+    /// The first release that knows all properties of these profiles; earlier ones misread them.
+    #[serde(skip)]
+    pub known_since: Option<Release>,
     /// Instructions for the user.
     pub advice: Vec<String>,
 }
@@ -38,12 +42,19 @@ pub(crate) fn describe(data: &[u8], path: Option<&Path>, limits: &Limits) -> Opt
 /// Describes the content of the program at a path, with recommendations.
 pub fn report_program(path: &Path, data: &[u8], limits: &Limits) -> ProgramReport {
     let Some((mut description, facts)) = read(data, Some(path), limits) else {
-        return ProgramReport { description: describe_other(data), raw_version: None, advice: Vec::new() };
+        return ProgramReport {
+            description: describe_other(data),
+            raw_version: None,
+            known_since: None,
+            advice: Vec::new(),
+        };
     };
     let raw_version = facts.iter().find_map(|facts| match facts.raw_versions().as_slice() {
         [only] if only.0 == only.1 => Some(only.0),
         _ => None,
     });
+    let kind = facts.iter().fold(ProfileKind::NONE, |all, facts| all | facts.profile_kind());
+    let known_since = kind.known_since();
     let mut advice: Vec<String> = Vec::new();
     if description.error.is_none() {
         advice.extend(description.hint.take().map(|hint| hint.to_string()));
@@ -56,7 +67,7 @@ pub fn report_program(path: &Path, data: &[u8], limits: &Limits) -> ProgramRepor
     if description.error.is_some() {
         advice.push("build or copy the program again: the file is damaged or truncated".to_string());
     }
-    ProgramReport { description, raw_version, advice }
+    ProgramReport { description, raw_version, known_since, advice }
 }
 
 /// Describes a file that is not a program, with the name of its format if that is known.
@@ -295,7 +306,7 @@ fn push_instrumentation(part: &mut PartDescription, facts: &ProgramFacts) {
         part.fact("raw version", raw);
     }
     part.read_by = match versions.as_slice() {
-        [only] => readers(*only),
+        [only] => readers(*only, facts.profile_kind()),
         _ => None,
     };
     if facts.records_len() > 0 {

@@ -85,8 +85,8 @@ fn describe_profile(file: &[u8], profile: &IndexedProfile<'_>) -> Result<PartDes
         version: Some(version.to_string()),
         variant,
         byte_order: Some(Endian::Little.to_string()),
-        written_by: release::indexed_writers(version.into()),
-        read_by: release::indexed_readers(version.into(), profile.memory_version()),
+        written_by: release::indexed_writers(version.into(), kind.known_since(), profile.memory_version()),
+        read_by: release::indexed_readers(version.into(), kind.known_since(), profile.memory_version()),
         binary_ids: profile.binary_ids()?.iter().map(|id| to_hex(id)).collect(),
         ..PartDescription::default()
     };

@@ -55,6 +55,16 @@ impl ProfileKind {
         known.fold(Self::NONE, |all, (bit, _)| all | *bit)
     }
 
+    /// Returns true if a release knows all of these properties. Others use the counters for something else.
+    pub(crate) fn is_known_by(self, release: Release) -> bool {
+        self.known_since().is_none_or(|first| release >= first)
+    }
+
+    /// The first release that knows all of these properties; `None` without a known property.
+    pub(crate) fn known_since(self) -> Option<Release> {
+        self.first_release().map(|(release, _)| release)
+    }
+
     /// The release that writes all of these properties first, and those of them that it adds; `None` without a known
     /// property.
     pub fn first_release(self) -> Option<(Release, Self)> {

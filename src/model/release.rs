@@ -112,6 +112,10 @@ impl ReleaseRow {
         Release(self.major)
     }
 
+    fn is_since(&self, first: Option<Release>) -> bool {
+        first.is_none_or(|first| self.release() >= first)
+    }
+
     /// `1.78 to 1.81`, or nothing when no rustc of the table bundles it.
     pub fn rustc_words(&self) -> Option<String> {
         self.rustc.map(|(first, last)| range_words(first, last))
@@ -328,27 +332,34 @@ fn hint_for(name: &str) -> Hint {
     }
 }
 
-/// The releases that write that raw version, in words:
+/// The releases that write that raw version, from one on, in words:
 /// `LLVM 14 to 17 (rustc 1.60 to 1.77)`.
-pub fn raw_writers(version: u64) -> Option<String> {
+pub fn raw_writers(version: u64, since: Option<Release>) -> Option<String> {
     match version {
         3 => Some("LLVM before 3.9, in development only".to_string()),
         6 => Some("LLVM between 12 and 13, in development only".to_string()),
-        _ => writers(|row| u64::from(row.raw_version) == version),
+        _ => raw_readers(version, since),
     }
 }
 
-/// The releases whose llvm-profdata reads that raw version: those that write it.
-pub fn raw_readers(version: u64) -> Option<String> {
+/// The releases whose llvm-profdata reads that raw version, from one on: those that write it.
+pub fn raw_readers(version: u64, since: Option<Release>) -> Option<String> {
     match version {
         3 | 6 => None,
-        _ => writers(|row| u64::from(row.raw_version) == version),
+        _ => writers(|row| u64::from(row.raw_version) == version && row.is_since(since)),
     }
 }
 
-/// The releases that write that indexed version, in words.
-pub fn indexed_writers(version: u64) -> Option<String> {
-    writers(|row| u64::from(row.indexed_version) == version)
+/// The releases that write that indexed version and a memory profile of this version, from one on, in words.
+pub fn indexed_writers(version: u64, since: Option<Release>, memory_version: Option<u32>) -> Option<String> {
+    let writes_memory = |row: &ReleaseRow, version| {
+        written_memory_versions(row.release()).is_some_and(|versions| versions.contains(&version))
+    };
+    writers(|row| {
+        u64::from(row.indexed_version) == version
+            && row.is_since(since)
+            && memory_version.is_none_or(|version| writes_memory(row, version))
+    })
 }
 
 /// Returns the versions of memory profiles in indexed files that the merge of a release can write. Releases before 15 write none.
@@ -367,10 +378,12 @@ pub(crate) fn reads_memory_version(release: Release, version: u32) -> bool {
     written_memory_versions(release).is_none_or(|versions| versions.contains(&version))
 }
 
-/// The releases that read that indexed version, with a memory profile of this version: those that write it, and later
-/// ones.
-pub fn indexed_readers(version: u64, memory_version: Option<u32>) -> Option<String> {
-    let reads = |row: &ReleaseRow| memory_version.is_none_or(|version| reads_memory_version(row.release(), version));
+/// The releases that read that indexed version and a memory profile of this version, from one on: those that write it,
+/// and later ones.
+pub fn indexed_readers(version: u64, since: Option<Release>, memory_version: Option<u32>) -> Option<String> {
+    let reads = |row: &ReleaseRow| {
+        row.is_since(since) && memory_version.is_none_or(|version| reads_memory_version(row.release(), version))
+    };
     let rows = rows_where(|row| u64::from(row.indexed_version) >= version && reads(row));
     match RELEASES.last() == rows.last().copied() {
         true => Some(format!("LLVM {} and later", rows.first()?.llvm)),
@@ -507,12 +520,20 @@ mod tests {
 
     #[test]
     fn writers_are_named_with_their_rustc() {
-        assert_eq!(raw_writers(9).unwrap(), "LLVM 18 (rustc 1.78 to 1.81)");
-        assert_eq!(raw_writers(8).unwrap(), "LLVM 14 to 17 (rustc 1.60 to 1.77)");
-        assert_eq!(raw_writers(10).unwrap(), "LLVM 19 to 22 (rustc 1.82 to 1.98)");
-        assert_eq!(raw_writers(12), None);
-        assert_eq!(indexed_writers(12).unwrap(), "LLVM 19 to 21 (rustc 1.82 to 1.94)");
-        assert_eq!(indexed_readers(9, None).unwrap(), "LLVM 16 and later");
+        assert_eq!(raw_writers(9, None).unwrap(), "LLVM 18 (rustc 1.78 to 1.81)");
+        assert_eq!(raw_writers(8, None).unwrap(), "LLVM 14 to 17 (rustc 1.60 to 1.77)");
+        assert_eq!(raw_writers(10, None).unwrap(), "LLVM 19 to 22 (rustc 1.82 to 1.98)");
+        assert_eq!(raw_writers(12, None), None);
+        assert_eq!(indexed_writers(12, None, None).unwrap(), "LLVM 19 to 21 (rustc 1.82 to 1.94)");
+        assert_eq!(indexed_readers(9, None, None).unwrap(), "LLVM 16 and later");
+        // Releases that do not know a property use the counters for something else.
+        let (temporal, loops) = (Some(Release(17)), Some(Release(20)));
+        assert_eq!(raw_readers(8, temporal).unwrap(), "LLVM 17 (rustc 1.73 to 1.77)");
+        assert_eq!(raw_writers(10, loops).unwrap(), "LLVM 20 to 22 (rustc 1.87 to 1.98)");
+        assert_eq!(indexed_writers(12, loops, None).unwrap(), "LLVM 20 and 21 (rustc 1.87 to 1.94)");
+        assert_eq!(indexed_readers(12, loops, None).unwrap(), "LLVM 20 and later");
+        assert_eq!(indexed_writers(12, None, Some(4)).unwrap(), "LLVM 21 (rustc 1.91 to 1.94)");
+        assert_eq!(indexed_readers(12, None, Some(4)).unwrap(), "LLVM 21 and later");
         assert_eq!(Release::DEFAULT.indexed_version(), Some(13));
         let of_memory = [1, 2, 3, 4, 5].map(|version| raw_memory_writers(version).unwrap());
         assert_eq!(of_memory, ["LLVM 14 and 15", "LLVM 16", "LLVM 17 and 18", "LLVM 19 to 21", "LLVM 22 and 23"]);

@@ -129,8 +129,8 @@ fn describe_header(header: &Header) -> PartDescription {
         variant: header.kind().sentence_words(),
         byte_order: Some(encoding.endian.to_string()),
         pointer_bits: Some(encoding.pointer.bytes() as u32 * 8),
-        written_by: release::raw_writers(header.version().into()),
-        read_by: release::raw_readers(header.version().into()),
+        written_by: release::raw_writers(header.version().into(), header.kind().known_since()),
+        read_by: release::raw_readers(header.version().into(), header.kind().known_since()),
         ..PartDescription::default()
     }
 }

@@ -40,6 +40,8 @@ pub struct RawOptions<'a> {
     pub large_counters: LargeCounters,
     /// Whether the counters of the first profile have the byte order of this machine.
     pub(crate) has_native_counters: bool,
+    /// Reject a profile of another version after the first one, because the version of an input is kept.
+    pub(crate) has_one_version: bool,
     /// Threads that may share reading the names; `None` is one.
     pub threads: Option<NonZeroUsize>,
 }
@@ -348,6 +350,7 @@ impl<'data> RawReader<'data> {
         self.check_next_start(start).map_err(place)?;
         let next = RawProfile::read(self.file, start, self.asked)?;
         self.check_next_kind(next.kind()).map_err(place)?;
+        self.check_next_version(next.header().version()).map_err(place)?;
         let finished = std::mem::replace(&mut self.profile, next);
         self.earlier_profiles.push((finished, self.values_position));
         let before = Arc::clone(&self.names);
@@ -372,6 +375,15 @@ impl<'data> RawReader<'data> {
             words(next),
             words(kind)
         )))
+    }
+
+    fn check_next_version(&self, next: u32) -> Result<()> {
+        let version = self.profile.header().version();
+        if !self.options.has_one_version || next == version {
+            return Ok(());
+        }
+        let detail = format!("its version ({next}) differs from that of the profile before it ({version})");
+        Err(Error::kind_conflict(detail).with_hint("split the file: a partial merge stores one version for each input"))
     }
 
     /// Checks the bytes after a profile, in the order of `Compat`.

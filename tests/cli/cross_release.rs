@@ -57,6 +57,34 @@ fn a_local_function_has_the_sum_under_the_name_that_the_reader_computes() {
 }
 
 #[test]
+fn a_raw_file_of_two_releases_is_merged_like_two_files() {
+    let folder = Folder::new();
+    let [old, new] =
+        ["raw/clang-16-ir.profraw", "raw/clang-22-ir.profraw"].map(|name| std::fs::read(testdata(name)).unwrap());
+    for (name, bytes) in [("old.profraw", &old), ("new.profraw", &new)] {
+        std::fs::write(folder.path(name), bytes).unwrap();
+    }
+    for parts in [[&old[..], &new[..]], [&new[..], &old[..]]] {
+        std::fs::write(folder.path("both.profraw"), parts.concat()).unwrap();
+        for target in [&[][..], &["--for", "llvm-16"], &["--for", "llvm-22"]] {
+            let merge = |inputs: &[&str], output: &str| {
+                let finished = folder.run(&[&["merge", "--text", "-o", output], inputs, target].concat());
+                assert_done(&finished);
+                let words = "3 local functions had two names";
+                assert!(finished.stderr.contains(words), "{target:?} {}", finished.stderr);
+                std::fs::read(folder.path(output)).unwrap()
+            };
+            let apart = merge(&["old.profraw", "new.profraw"], "apart.proftext");
+            assert_eq!(merge(&["both.profraw"], "together.proftext"), apart, "{target:?}");
+        }
+        // A partial merge stores the version of an input.
+        let refused = folder.run(&["merge", "--partial", "both.profraw", "-o", "both.partial"]);
+        assert_eq!(refused.code, Some(1));
+        assert!(refused.stderr.contains("split the file"), "{}", refused.stderr);
+    }
+}
+
+#[test]
 fn a_remapping_renames_both_forms_of_a_local_name() {
     let folder = both_releases();
     let merge = |program: &[&str], release: &[&str]| {
@@ -121,7 +149,7 @@ fn bitmaps_of_18_stay_in_the_version_of_18() {
 #[test]
 fn notes_count_only_functions_that_a_filter_keeps() {
     let folder = both_releases();
-    for (function, words) in [("main", None), ("a.c;local", Some("45.45 %")), ("a.c:local", Some("45.45 %"))] {
+    for (function, words) in [("main", None), ("a.c;local", Some("100.00 %")), ("a.c:local", Some("100.00 %"))] {
         let inputs = ["merge", "old.proftext", "new.proftext", "--text", "--for", "llvm-18"];
         let finished = folder.run(&[&inputs[..], &["--function", function, "-o", "x.proftext"]].concat());
         assert_done(&finished);

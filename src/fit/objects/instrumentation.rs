@@ -245,6 +245,12 @@ impl ProgramFacts {
         stated.into_iter().map(|version| RawVersions(version, version)).collect()
     }
 
+    /// Returns the properties in the version variables.
+    pub(crate) fn profile_kind(&self) -> ProfileKind {
+        let kinds = self.version_words.iter().map(|word| ProfileKind::from_version_word(*word));
+        kinds.fold(ProfileKind::NONE, |all, kind| all | kind)
+    }
+
     /// Returns the names of the kinds in the version variables.
     pub(crate) fn kinds(&self) -> BTreeSet<String> {
         self.version_words.iter().flat_map(|word| ProfileKind::from_version_word(*word).sentence_words()).collect()
@@ -351,13 +357,14 @@ fn raw_version_of(line: &str) -> Option<u32> {
     release_of(line.as_bytes())?.raw_version()
 }
 
-/// Returns the releases whose tools read profiles of these versions.
-pub(crate) fn readers(versions: RawVersions) -> Option<String> {
-    let reads = |version: u32| RELEASES.iter().filter(move |row| row.raw_version == version);
+/// Returns the releases whose tools read profiles of these versions with these properties.
+pub(crate) fn readers(versions: RawVersions, kind: ProfileKind) -> Option<String> {
+    let reads =
+        |version: u32| RELEASES.iter().filter(move |row| row.raw_version == version && kind.is_known_by(row.release()));
     let all: Vec<_> = (versions.0..=versions.1).flat_map(reads).collect();
     let (first, last) = (all.first()?, all.last()?);
     if versions.0 == versions.1 {
-        return release::raw_readers(versions.0.into());
+        return release::raw_readers(versions.0.into(), kind.known_since());
     }
     Some(format!("LLVM {} to {}, depending on the version", first.llvm, last.llvm))
 }

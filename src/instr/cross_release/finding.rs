@@ -194,12 +194,20 @@ impl fmt::Display for Finding {
 #[derive(Default)]
 pub(super) struct Counted {
     functions: BTreeMap<FindingKind, Vec<FunctionId>>,
+    /// The functions that others are merged with.
+    merged_with: BTreeMap<FunctionId, FunctionId>,
 }
 
 impl Counted {
     /// Records a finding for one function of the profile.
     pub(super) fn add(&mut self, kind: FindingKind, function: FunctionId) {
         self.functions.entry(kind).or_default().push(function);
+    }
+
+    /// Records that a function is merged with another one, whose counts are also those of the finding.
+    pub(super) fn add_joined(&mut self, function: FunctionId, other: FunctionId) {
+        self.add(FindingKind::Joined, function);
+        self.merged_with.insert(function, other);
     }
 
     /// Returns all findings for the functions that are kept, in the order of their kinds.
@@ -212,7 +220,10 @@ impl Counted {
         let total = kept.fold(0, |sum: u64, id| sum.saturating_add(sum_of(profile, id)));
         let of_kind = |(kind, mut functions): (FindingKind, Vec<FunctionId>)| {
             functions.retain(|id| is_kept(name(*id)));
-            let count = functions.iter().fold(0, |sum: u64, id| sum.saturating_add(sum_of(profile, *id)));
+            let others =
+                functions.iter().filter_map(|id| self.merged_with.get(id).filter(|_| kind == FindingKind::Joined));
+            let counted = functions.iter().chain(others);
+            let count = counted.fold(0, |sum: u64, id| sum.saturating_add(sum_of(profile, *id)));
             let first_names = functions.iter().take(FIRST_NAMES).map(|id| name(*id).to_vec()).collect();
             let finding = Finding { kind, functions: functions.len() as u64, count, total, first_names };
             (!functions.is_empty()).then_some(finding)

@@ -52,12 +52,10 @@ pub(super) fn adapt_names(
     let in_order =
         || profile.functions.iter().filter_map(|function| Some((function.id(), &**names.get(&function.id())?)));
     for (function, name) in in_order() {
-        let kind = if profile.functions.find(name).is_some_and(|other| other.record_ids().next().is_some()) {
-            FindingKind::Joined
-        } else {
-            FindingKind::Renamed
-        };
-        counted.add(kind, function);
+        match profile.functions.find(name).filter(|other| other.record_ids().next().is_some()) {
+            Some(other) => counted.add_joined(function, other.id()),
+            None => counted.add(FindingKind::Renamed, function),
+        }
         former_names.insert(name.to_vec(), profile.functions.name(function).to_vec());
     }
     if reads_semicolons {

@@ -127,6 +127,8 @@ fn both_names_of_a_local_function_are_merged_for_any_release() {
     let crossed = cross(input(), &options(22));
     assert_eq!(content(&crossed.profile), rows(&[("a.c;f", 1, 11), ("a.c;f", 9, 1), ("b.c;g", 2, 7)]));
     assert_eq!(kinds(&crossed), [(FindingKind::Renamed, 1), (FindingKind::Joined, 1)]);
+    // The share is that of the function, whatever name has more of it.
+    assert_eq!((crossed.findings[1].count, crossed.findings[1].total), (12, 19));
     let crossed = cross(input(), &options(16));
     assert_eq!(content(&crossed.profile), rows(&[("a.c:f", 1, 11), ("a.c:f", 9, 1), ("b.c:g", 2, 7)]));
 }

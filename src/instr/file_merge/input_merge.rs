@@ -274,6 +274,8 @@ impl<'m, 't, 'l> InputMerge<'m, 't, 'l> {
         let added = self.add_reader(&mut reader, reading, batch, remembers.then_some(&mut placed));
         *names = Some(Arc::clone(reader.names()));
         let is_whole = added?;
+        let later = reader.profiles().skip(1).map(|(profile, _)| profile.header().version().into());
+        self.report.later_versions = later.collect();
         // A file with several profiles, or one that was merged in part, cannot serve as the image of others.
         if remembers && is_whole && self.report.warnings.is_empty() && reader.profile().start() == 0 {
             let known = Known::new(data, reader.profile(), reader.names(), placed, merge.workers);

@@ -164,6 +164,7 @@ impl MergeReport {
                 InputVersion::Text { .. } => origins.add_unknown(),
             }
         }
+        self.inputs.iter().flat_map(|input| &input.later_versions).for_each(|version| origins.add_raw(*version));
         origins
     }
 

@@ -319,6 +319,7 @@ fn add_profile(
         Format::Raw { .. } => {
             let mut raw = options.read.raw();
             raw.threads = Some(threads);
+            raw.has_one_version = true;
             let mut reader = RawReader::new(data, raw)?;
             reader.names().stay();
             let (version, records) = (reader.profile().header().version().into(), reader.profile().len());

@@ -28,9 +28,12 @@ impl Program {
         let bytes = Input::new(path).stored_bytes(Access::Read, &limits)?;
         let mut report = report_program(path, &bytes, &limits);
         word_description(&mut report.description);
+        let knows_kind = |tool: &super::machine::Tool| {
+            report.known_since.is_none_or(|since| tool.llvm.is_some_and(|major| major >= since.0))
+        };
         let reads = |tool: &&super::machine::Tool| {
             tool.tool == super::versions::Kind::LlvmProfdata
-                && (tool.is_profbridge || tool.raw_version == report.raw_version)
+                && (tool.is_profbridge || (tool.raw_version == report.raw_version && knows_kind(tool)))
         };
         let tools = machine.tools.iter().filter(reads).map(|tool| tool.path.clone());
         let read_by_tools: Vec<String> = if report.raw_version.is_some() { tools.collect() } else { Vec::new() };
