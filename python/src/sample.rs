@@ -204,11 +204,11 @@ impl SampleProfile {
         options.rules = rules;
         (options.use_md5, options.compress) = (asked.use_md5, asked.compress);
         options.encoding = match (asked.encoding, self.merged.gcc_version) {
-            (None, Some(version)) if asked_target.is_none() => {
+            (None, Some(version)) if asked_target.is_none() && !asked.use_md5 && !asked.compress => {
                 options.version = version;
                 Encoding::Gcc
             }
-            (None, _) => self.merged.profile.default_encoding(rules),
+            (None, _) => self.merged.profile.default_encoding(&options),
             (Some("binary"), _) => Encoding::Binary,
             (Some("extbinary"), _) => Encoding::ExtBinary,
             (Some("gcc"), _) => Encoding::Gcc,

@@ -9,7 +9,7 @@ use crate::input::{Format, Input, OtherFormat};
 use crate::limits::Limits;
 use crate::model::description::{Description, PartDescription};
 use crate::model::release;
-use crate::sampleprof;
+use crate::sampleprof::{self, Encoding, FunctionRecord};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 
@@ -180,6 +180,16 @@ fn describe_sample(data: &[u8], limits: &Limits, part: &mut PartDescription, des
         Err(error) => return description.set_error(&error),
     };
     let kind = profile.kind();
+    let has_vtables = profile.functions.iter().any(FunctionRecord::has_vtables);
+    // Earlier releases reject such files. Those of version 104 are described already.
+    let since = match sampleprof::detect(data) {
+        Some(Encoding::Text | Encoding::ExtBinary) if has_vtables => Some("LLVM 22 and later"),
+        Some(Encoding::ExtBinary) if kind.context_sensitive => Some("LLVM 14 and later"),
+        _ => None,
+    };
+    if let (Some(since), Some(SAMPLE_TOOLS)) = (since, part.read_by.as_deref()) {
+        part.read_by = Some(format!("{SAMPLE_TOOLS} of {since}"));
+    }
     let properties = [
         (kind.context_sensitive, "calling contexts"),
         (kind.probe_based, "pseudo-probes"),
@@ -187,6 +197,7 @@ fn describe_sample(data: &[u8], limits: &Limits, part: &mut PartDescription, des
         (kind.flow_sensitive, "flow-sensitive discriminators"),
         (kind.hashed, "names are hashes"),
         (kind.partial, "partial"),
+        (has_vtables, "vtables"),
     ];
     let words: Vec<&str> = properties.into_iter().filter(|(is_so, _)| *is_so).map(|(_, word)| word).collect();
     if !words.is_empty() {

@@ -268,7 +268,8 @@ pub struct WriteOptions {
     pub compress: bool,
     /// Whether to store functions without inlined callees in sections of their own, or mark them in text.
     pub split_layout: bool,
-    /// Whether to write vtables (extensible binary of LLVM 22 and later).
+    /// Whether to write vtables (extensible binary of LLVM 22 and later). They are also written if the profile has them,
+    /// unless the output is [as LLVM's](Self::as_llvm).
     pub vtables: bool,
     /// 103, or 104 (extensible binary of LLVM 23 and later).
     pub version: u64,
@@ -278,6 +279,23 @@ pub struct WriteOptions {
     pub as_llvm: bool,
     /// The maximum size of the output in bytes: the coldest functions are dropped until it fits. 0 means no limit.
     pub size_limit: u64,
+}
+
+impl WriteOptions {
+    /// Returns what the options request that only an extensible binary can store. LLVM ignores such options.
+    pub(crate) fn needs_sections(&self) -> Option<&'static str> {
+        if self.as_llvm {
+            return None;
+        }
+        let is_text = self.encoding == Encoding::Text;
+        let requested = [
+            (self.use_md5 && self.encoding != Encoding::CompactBinary, "hashes of names"),
+            (self.compress, "compressed sections"),
+            (self.partial, "the property of a partial profile"),
+            (self.split_layout && !is_text, "the split layout"),
+        ];
+        requested.into_iter().find_map(|(is_requested, what)| is_requested.then_some(what))
+    }
 }
 
 impl Default for WriteOptions {

@@ -1,7 +1,7 @@
 //! A sample profile in memory, and its summary.
 
 use super::merge_record::{RecordFault, merge_record, rename};
-use super::options::{Encoding, Rules, SymbolList, Threshold};
+use super::options::{Encoding, Rules, SymbolList, Threshold, WriteOptions};
 use super::record::{Frame, FunctionName, FunctionRecord, NameId, Names, attributes};
 use crate::error::{Error, Result};
 use foldhash::fast::RandomState;
@@ -111,13 +111,16 @@ impl SampleProfile {
         self.names.iter().any(|name| matches!(name, FunctionName::Hash(_)))
     }
 
-    /// Returns the encoding that a release writes by default. A plain binary cannot store contexts, checksums, hashes of
-    /// names and some properties.
-    pub fn default_encoding(&self, rules: Rules) -> Encoding {
+    /// Returns the encoding that the target release writes by default. A plain binary cannot store contexts, checksums,
+    /// hashes of names and some properties, whether the profile has them or the options request them.
+    pub fn default_encoding(&self, options: &WriteOptions) -> Encoding {
         let kind = self.kind();
         let has_flags = kind.context_sensitive || kind.probe_based || kind.flow_sensitive || kind.partial;
-        let needs_sections = has_flags || self.has_hashes();
-        if rules.writes_extensible_by_default() || needs_sections { Encoding::ExtBinary } else { Encoding::Binary }
+        let needs_sections = has_flags || self.has_hashes() || options.needs_sections().is_some();
+        match options.rules.writes_extensible_by_default() || needs_sections {
+            true => Encoding::ExtBinary,
+            false => Encoding::Binary,
+        }
     }
 
     /// Returns the name with the given number.

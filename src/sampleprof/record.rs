@@ -294,6 +294,11 @@ impl FunctionRecord {
         }
     }
 
+    /// Returns true if the function, or one that is inlined into it, has vtables.
+    pub(crate) fn has_vtables(&self) -> bool {
+        !self.vtables.is_empty() || self.call_sites.iter().any(|site| site.callee.has_vtables())
+    }
+
     /// Samples of the function's own code: the total without those of inlined callees, or the samples of its lines if
     /// the total has no others.
     ///

@@ -39,6 +39,8 @@ fn in_effect(profile: &SampleProfile, options: &WriteOptions) -> WriteOptions {
         false => WriteOptions {
             partial: options.partial || profile.kind().partial,
             use_md5: options.use_md5 || profile.has_hashes(),
+            vtables: options.vtables
+                || (options.rules.knows_vtables() && profile.functions.iter().any(FunctionRecord::has_vtables)),
             ..*options
         },
     }
@@ -46,6 +48,7 @@ fn in_effect(profile: &SampleProfile, options: &WriteOptions) -> WriteOptions {
 
 /// Returns the bytes, and the records in them: the hottest ones that fit the size limit.
 fn fit<'p>(profile: &'p SampleProfile, options: &WriteOptions) -> Result<(Vec<u8>, Vec<&'p FunctionRecord>)> {
+    check_requests(options)?;
     let options = &in_effect(profile, options);
     let kind = Kind { partial: options.partial, ..profile.kind() };
     check(kind, options)?;
@@ -95,8 +98,25 @@ fn fit<'p>(profile: &'p SampleProfile, options: &WriteOptions) -> Result<(Vec<u8
 ///
 /// Unsupported; see [`write()`].
 pub fn check_writable(profile: &SampleProfile, options: &WriteOptions) -> Result<()> {
+    check_requests(options)?;
     check(profile.kind(), options)?;
     check_contexts(profile, profile.kind(), options)
+}
+
+/// Rejects options that the encoding would ignore.
+fn check_requests(options: &WriteOptions) -> Result<()> {
+    let encoding = match options.encoding {
+        Encoding::ExtBinary => return Ok(()),
+        Encoding::Text => "text",
+        Encoding::Binary => "a plain binary",
+        Encoding::CompactBinary => "a compact binary",
+        Encoding::Gcc => "GCC's encoding",
+    };
+    match options.needs_sections() {
+        None => Ok(()),
+        Some(what) => Err(Error::from(ErrorKind::Unsupported { what: format!("writing {what} in {encoding}") })
+            .with_hint("write an extensible binary, or omit the option")),
+    }
 }
 
 /// Rejects functions without a calling context in a profile of contexts: a table of contexts cannot store them. LLVM

@@ -70,7 +70,7 @@ fn reports_name_inputs_that_differ_from_the_others() {
         workspace.write(&format!("run-{run}.prof"), &format!("main:10{run}:1\n 1: 10{run}\n"));
     }
     workspace.write("other.prof", "fail:900:1\n 1: 900\n");
-    let note = "other.prof: its counts are distributed differently from those of the 3 other files";
+    let note = "other.prof: its counts are distributed differently from those of 3 other files";
     workspace.run("profbridge report run-1.prof run-2.prof run-3.prof other.prof -o out.html");
     assert!(text(&workspace.bytes("out.html")).contains(note));
     // Three files are too few to tell.

@@ -55,6 +55,54 @@ fn version_104_differs_in_its_number_and_is_only_for_23() {
 }
 
 #[test]
+fn options_of_extensible_binaries_select_this_encoding_or_are_errors() {
+    let workspace = workspace();
+    for option in ["--use-md5", "--compress-all-sections", "--split-layout", "--gen-partial-profile"] {
+        for command in ["merge", "convert"] {
+            // The default encoding of LLVM 16 is the plain binary.
+            workspace.run(&format!("profbridge {command} plain.prof {option} --for llvm-16 -o a.afdo --force"));
+            let named = "--sample-format extbinary";
+            workspace.run(&format!("profbridge {command} plain.prof {option} {named} --for llvm-16 -o b.afdo --force"));
+            assert_eq!(workspace.bytes("a.afdo"), workspace.bytes("b.afdo"), "{command} {option}");
+        }
+        for encoding in ["text", "binary", "compact", "gcc"] {
+            let line =
+                format!("profbridge merge plain.prof {option} --for llvm-16 -o x.prof --sample-format {encoding}");
+            // Text can mark functions without inlined callees, and a compact binary has hashes only.
+            if matches!((option, encoding), ("--split-layout", "text") | ("--use-md5", "compact")) {
+                workspace.run(&line);
+                std::fs::remove_file(workspace.path("x.prof")).unwrap();
+                continue;
+            }
+            let refused = workspace.attempt(&line);
+            assert!(text(&refused.stderr).contains("omit the option"), "{option} {encoding}: {refused:?}");
+            assert!(!workspace.path("x.prof").exists());
+        }
+    }
+}
+
+#[test]
+fn vtables_stay_where_the_target_knows_them() {
+    let workspace = workspace();
+    workspace.write("vtables.prof", "foo:300:10\n 1: 10\n 1: vtables _ZTV1A:5\nbar:3:1\n 1: 1\n");
+    workspace.run("profbridge merge vtables.prof --for llvm-22 --strict -o a.afdo");
+    workspace.run("profbridge convert a.afdo --sample-format text --strict -o back.prof");
+    assert!(text(&workspace.bytes("back.prof")).contains("vtables _ZTV1A:5"));
+    for name in ["a.afdo", "vtables.prof"] {
+        let info = text(&workspace.run(&format!("profbridge info {name}")).stdout);
+        assert!(info.contains("-fprofile-sample-use of LLVM 22 and later"), "{info}");
+    }
+    let earlier = workspace.run("profbridge merge vtables.prof --for llvm-21 -o b.afdo");
+    assert!(text(&earlier.stderr).contains("dropped 1 line location with vtables"), "{earlier:?}");
+    if available("vtables in extensible binaries", &["llvm-profdata-22"]) {
+        workspace.run("profbridge llvm-profdata merge --sample --extbinary -extbinary-write-vtable-type-prof vtables.prof -o own.afdo");
+        workspace.run("llvm-profdata-22 merge --sample --extbinary -extbinary-write-vtable-type-prof vtables.prof -o genuine.afdo");
+        assert_eq!(workspace.bytes("a.afdo"), workspace.bytes("genuine.afdo"));
+        assert_eq!(workspace.bytes("own.afdo"), workspace.bytes("genuine.afdo"));
+    }
+}
+
+#[test]
 fn threads_do_not_change_the_bytes() {
     let workspace = workspace();
     let inputs = "contexts.prof contexts.prof contexts.prof contexts.prof contexts.prof";
