@@ -315,8 +315,13 @@ class Profile:
         list of Record
             Empty if there is no such function.
         """
-    def summary(self) -> InstrSummary:
-        """The profile summary for compilers.
+    def summary(self, *, context_sensitive: bool = False) -> InstrSummary:
+        """The profile summary for compilers, which have one for context-sensitive records and one for the others.
+
+        Parameters
+        ----------
+        context_sensitive : bool, optional
+            Whether to summarize the context-sensitive records instead of the others.
 
         Returns
         -------

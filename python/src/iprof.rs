@@ -15,10 +15,10 @@ use arrow_schema::ArrowError;
 use profbridge::Result;
 use profbridge::bridge::{self, ToLlvmOptions};
 use profbridge::families::merge::iprof::{IprofMergeOptions, IprofMergeReport, facts_of, merge_iprof_files};
-use profbridge::families::{FactsRequest, FailedMerge, OutputForm, Target, TargetSource};
+use profbridge::families::{FactsRequest, FailedMerge, OutputForm, Target, TargetSource, iprof_statistics};
 use profbridge::input::{Family, Input};
 use profbridge::instr::{Loss, refuse_losses};
-use profbridge::iprof::statistics::{StatisticsOptions, statistics};
+use profbridge::iprof::statistics::StatisticsOptions;
 use profbridge::iprof::{self, ContextHandle, Document, Records, SectionKind, Weight};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -226,9 +226,11 @@ impl Iprof {
         let found = detached::run(py, None, move |_| {
             let mut options = StatisticsOptions::default();
             options.topn = topn;
-            statistics(&merged.document, &options)
+            // The sizes are those of the file that the profile becomes.
+            let file = iprof::Writer::new(&iprof::WriteOptions::default()).to_bytes(&merged.document);
+            iprof_statistics(Input::from_bytes("profile.iprof", file), &options)
         })?;
-        to_python(py, &found.or_raise(py)?)
+        to_python(py, &found.or_raise(py)?.0)
     }
 
     /// Convert the profile to an LLVM profile, like `profbridge convert`.

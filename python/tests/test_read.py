@@ -9,7 +9,7 @@ import os
 import pickle
 
 import profbridge
-from support import TESTDATA, TestCase, raw_dumps
+from support import TESTDATA, TestCase, program, raw_dumps
 
 DUMP = TESTDATA / "raw" / "clang-22-ir.profraw"
 
@@ -112,6 +112,22 @@ class Reading(TestCase):
         half = b"%d\n" % (2**63 + 1)
         summary = profbridge.read(b":ir\nmain\n7\n2\n" + half + half).summary()
         self.assertEqual(summary["total_count"], 2**64 - 1)
+
+    def test_context_sensitive_records_have_a_summary_of_their_own(self) -> None:
+        sensitive = b"main\n%d\n2\n10\n5\n\n" % (2**60 + 5)
+        profile = profbridge.read(b":csir\n" + sensitive + b"f\n5\n1\n3\n")
+        for summary, expected in [(profile.summary(), (1, 3)), (profile.summary(context_sensitive=True), (1, 15))]:
+            self.assertEqual((summary["num_functions"], summary["total_count"]), expected)
+        # In a hash of the front end, the bit has no meaning.
+        self.assertEqual(profbridge.read(sensitive).summary()["total_count"], 15)
+
+    def test_statistics_of_an_iprof_have_the_sizes_of_its_file(self) -> None:
+        profile = profbridge.read(TESTDATA / "iprof" / "fibonacci.iprof")
+        profile.write(self.folder / "compact.iprof")
+        shown = json.loads(program("show", self.folder / "compact.iprof", "--json").stdout)
+        found = profile.summary()
+        self.assertEqual((found["sections"], found["sizes"]), (shown["sections"], shown["sizes"]))
+        self.assertGreater(found["sections"][0]["bytes"], 0)
 
     def test_every_dump_of_the_test_data_reads_as_its_text(self) -> None:
         compared = 0

@@ -12,10 +12,27 @@ pub(crate) const FEWEST_FILES: usize = 4;
 /// Files differ from each other anyway if half of them have less in common with the others.
 const LEAST_IN_COMMON: f64 = 0.5;
 
-/// Returns the share that a file has in common with the mean of the others, given the sum of all.
-fn in_common(shares: &[f64], sums: &[f64], files: usize) -> f64 {
-    let others = (files - 1) as f64;
-    shares.iter().zip(sums).map(|(own, sum)| own.min((sum - own).max(0.0) / others)).sum()
+/// Returns how much each file has in common with the mean of the other usual ones, in the order of the files.
+fn in_common(files: &[Vec<f64>], is_usual: &[bool]) -> Vec<f64> {
+    let mut sums = vec![0f64; BUCKETS];
+    for (shares, _) in files.iter().zip(is_usual).filter(|(_, is_usual)| **is_usual) {
+        sums.iter_mut().zip(shares).for_each(|(sum, share)| *sum += share);
+    }
+    let usual = is_usual.iter().filter(|is_usual| **is_usual).count();
+    let common = |(shares, is_usual): (&Vec<f64>, &bool)| {
+        let others = (usual - usize::from(*is_usual)) as f64;
+        let rest = |own: f64, sum: f64| if *is_usual { (sum - own).max(0.0) } else { sum };
+        shares.iter().zip(&sums).map(|(own, sum)| own.min(rest(*own, *sum) / others)).sum()
+    };
+    files.iter().zip(is_usual).map(common).collect()
+}
+
+/// Returns the median of the usual files.
+fn median(common: &[f64], is_usual: &[bool]) -> f64 {
+    let mut sorted: Vec<f64> =
+        common.iter().zip(is_usual).filter(|(_, is_usual)| **is_usual).map(|(common, _)| *common).collect();
+    sorted.sort_by(f64::total_cmp);
+    sorted[sorted.len() / 2]
 }
 
 /// Adds a warning to each file whose counts are distributed differently from those of the other files of its family: it
@@ -30,29 +47,27 @@ pub fn find_outliers(checks: &mut [FileCheck]) {
 
 fn find_outliers_of(family: Family, checks: &mut [FileCheck]) {
     let distribution = |check: &FileCheck| check.distribution.as_ref().filter(|found| found.family == family)?.shares();
-    let found: Vec<(usize, Vec<f64>)> =
-        checks.iter().enumerate().filter_map(|(at, check)| Some((at, distribution(check)?))).collect();
-    let files = found.len();
-    if files < FEWEST_FILES {
+    let (places, files): (Vec<usize>, Vec<Vec<f64>>) =
+        checks.iter().enumerate().filter_map(|(at, check)| Some((at, distribution(check)?))).unzip();
+    if files.len() < FEWEST_FILES {
         return;
     }
-    let mut sums = vec![0f64; BUCKETS];
-    for (_, shares) in &found {
-        sums.iter_mut().zip(shares).for_each(|(sum, share)| *sum += share);
-    }
-    let common: Vec<f64> = found.iter().map(|(_, shares)| in_common(shares, &sums, files)).collect();
-    let mut sorted = common.clone();
-    sorted.sort_by(f64::total_cmp);
-    let usual = sorted[files / 2];
-    if usual < LEAST_IN_COMMON {
+    let mut is_usual = vec![true; files.len()];
+    let common = in_common(&files, &is_usual);
+    let least = median(&common, &is_usual);
+    if least < LEAST_IN_COMMON {
         return;
     }
-    let others = number_of((files - 1) as u64, "other file");
-    for ((at, _), common) in found.iter().zip(common).filter(|(_, common)| *common < usual / 2.0) {
+    is_usual = common.iter().map(|common| *common >= least / 2.0).collect();
+    // Files that differ also lower what the others have in common with all, which is not what is usual.
+    let common = in_common(&files, &is_usual);
+    let usual = median(&common, &is_usual);
+    let others = number_of(is_usual.iter().filter(|is_usual| **is_usual).count() as u64, "other file");
+    for ((at, common), _) in places.iter().zip(common).zip(is_usual).filter(|(_, is_usual)| !is_usual) {
         let check = &mut checks[*at];
         let message = format!(
-            "its counts are distributed differently from those of the {others}: it has {:.1} % in common with them, and \
-             {:.1} % is usual",
+            "its counts are distributed differently from those of {others}: it has {:.1} % in common with them, and {:.1} % \
+             is usual among them",
             100.0 * common,
             100.0 * usual
         );
@@ -102,6 +117,19 @@ mod tests {
         assert_eq!(outliers(vec![usual(), usual(), usual(), check(Family::Stacks, &others)]), [0; 0]);
         assert_eq!(outliers(vec![usual(), usual(), check(Family::Instr, &others)]), [0; 0]);
         assert_eq!(outliers(vec![usual(), usual(), usual(), check(Family::Instr, &others)]), [3]);
+    }
+
+    #[test]
+    fn what_is_usual_does_not_depend_on_the_files_that_differ() {
+        let usual = || check(Family::Instr, &[("a", 70), ("b", 30)]);
+        let other = |name| check(Family::Instr, &[(name, 72), ("a", 28)]);
+        let mut checks = vec![usual(), other("y"), usual(), usual(), other("z"), usual()];
+        find_outliers(&mut checks);
+        let messages: Vec<&String> =
+            checks.iter().flat_map(|check| &check.findings).map(|finding| &finding.message).collect();
+        let words = "those of 4 other files: it has 28.0 % in common with them, and 100.0 % is usual among them";
+        assert_eq!(messages.len(), 2);
+        assert!(messages.iter().all(|message| message.ends_with(words)), "{messages:?}");
     }
 
     #[test]

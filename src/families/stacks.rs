@@ -268,7 +268,14 @@ fn add_samples(
         Err(_) => {}
     }
     if let Some(part) = description.parts.first_mut() {
-        part.fact("stacks", table.samples().count().to_string());
+        let others = &table.observed.skipped_events;
+        // Stacks of events that are not read by default are not counted.
+        let kinds: Vec<&str> = table.hits_by_source().into_iter().map(|(source, _)| source.word()).collect();
+        let of_kinds = if others.is_empty() { String::new() } else { format!(" of {} samples", kinds.join(" and ")) };
+        let is_counted = others.is_empty() || !kinds.is_empty();
+        if is_counted {
+            part.fact("stacks", format!("{}{of_kinds}", table.samples().count()));
+        }
         for (source, hits) in table.hits_by_source() {
             let sort = match source {
                 SampleSource::Unknown => String::new(),
@@ -276,10 +283,12 @@ fn add_samples(
             };
             part.fact("samples", format!("{hits}{sort}"));
         }
-        for (source, events) in &table.observed.skipped_events {
+        for (source, events) in others {
             part.fact("events", format!("{events} {}", source.word()));
         }
-        part.fact("functions", table.functions().count().to_string());
+        if is_counted {
+            part.fact("functions", format!("{}{of_kinds}", table.functions().count()));
+        }
     }
     description
 }

@@ -465,7 +465,9 @@ mod tests {
             };
             assert_eq!(sorted(&a), sorted(&b), "{kind:?}");
         }
-        assert!(a.methods(ChainsBy::Calls).eq(b.methods(ChainsBy::Calls)));
+        let called =
+            |events: &Events| events.methods(ChainsBy::Calls).filter(|(_, calls)| *calls > 0).collect::<Vec<_>>();
+        assert_eq!(called(&a), called(&b));
         let (key, _) = a.section(SectionKind::VirtualInvoke)[0];
         assert_eq!(
             (space.site(key.context), space.detail(SectionKind::VirtualInvoke, key.detail)),

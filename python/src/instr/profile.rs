@@ -15,7 +15,7 @@ use profbridge::bridge::{self, ToIprofOptions};
 use profbridge::families::{OutputForm, Target, TargetSource};
 use profbridge::input::Family;
 use profbridge::instr::summary::{CUTOFFS, SummaryRules};
-use profbridge::instr::{FunctionId, ProfileKind, RecordId, SummaryBuilder};
+use profbridge::instr::{FunctionId, ProfileKind, RecordId, RecordView, SummaryBuilder};
 use pyo3::exceptions::{PyKeyError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyIterator, PyList, PyString};
@@ -245,7 +245,12 @@ impl Profile {
         reduce(py, Self::FAMILY, &self.merged.state())
     }
 
-    /// The profile summary for compilers.
+    /// The profile summary for compilers, which have one for context-sensitive records and one for the others.
+    ///
+    /// Parameters
+    /// ----------
+    /// context_sensitive : bool, optional
+    ///     Whether to summarize the context-sensitive records instead of the others.
     ///
     /// Returns
     /// -------
@@ -253,10 +258,13 @@ impl Profile {
     ///     ``num_functions``, ``num_counts``, ``max_function_count``, ``max_count``, ``max_internal_count`` and
     ///     ``total_count``. ``cutoffs`` is a list of tuples: a share of all counts (0.99), the smallest of the largest
     ///     counts that make up this share, and the number of these counts.
-    fn summary<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+    #[pyo3(signature = (*, context_sensitive=false))]
+    fn summary<'py>(&self, py: Python<'py>, context_sensitive: bool) -> PyResult<Bound<'py, PyDict>> {
         let mut builder = SummaryBuilder::new(SummaryRules::PseudoCounts);
-        let functions = self.merged.functions().iter();
-        functions.flat_map(|function| function.records()).for_each(|record| builder.add_record(record));
+        let is_ir = self.merged.profile.kind.is_ir();
+        let records = self.merged.functions().iter().flat_map(|function| function.records());
+        let is_wanted = |record: &RecordView<'_>| (is_ir && record.is_context_sensitive()) == context_sensitive;
+        records.filter(is_wanted).for_each(|record| builder.add_record(record));
         let total = builder.saturated_total();
         let summary = builder.finish(CUTOFFS);
         let totals = [

@@ -21,10 +21,8 @@ pub use model::{
 };
 
 use crate::error::Result;
-use crate::iprof::document::Document;
 use crate::iprof::findings::{Code, Findings, Verdict};
 use crate::iprof::merge::{Adding, BranchClash, MergeOptions, Merger, SectionWeights};
-use crate::iprof::read::replay;
 use crate::iprof::reader::{Entry, PartSize, ReadOptions, Reading, Sink, read_stream};
 use crate::iprof::sections::SectionKind;
 use crate::iprof::tables::Tables;
@@ -145,24 +143,6 @@ impl Sink for Joiner<'_, '_> {
             self.collector.add(tables, entry);
         }
     }
-}
-
-/// The statistics of a document, without sizes of text. Entries of one context
-/// are added up first, and all shapes of a branch; methods and types declared
-/// twice are one.
-///
-/// # Errors
-///
-/// Usage when no method matches `callers` or `callees`.
-pub fn statistics(document: &Document, options: &StatisticsOptions) -> Result<Statistics> {
-    let mut merger = Merger::new(MergeOptions::resolving(BranchClash::Union));
-    merger.add(document, 1)?;
-    let (joined, _) = merger.finish_with_report()?;
-    let mut collector = Collector::new(options)?;
-    replay(&joined, &mut collector, &options.read.cancel)?;
-    let mut statistics = collector.finish(&joined.tables)?;
-    statistics.version = Some(document.version.to_string());
-    Ok(statistics)
 }
 
 impl Statistics {

@@ -1,3 +1,6 @@
+use crate::iprof::document::Document;
+use crate::iprof::merge::{BranchClash, MergeOptions, Merger};
+use crate::iprof::read::replay;
 use crate::iprof::sections::BranchRow;
 use crate::iprof::statistics::*;
 use proptest::prelude::*;
@@ -168,6 +171,18 @@ fn sections() -> impl Strategy<Value = String> {
             )
         },
     )
+}
+
+/// The statistics of a document without sizes: entries of one context are added up first, and all shapes of a branch.
+fn statistics(document: &Document, options: &StatisticsOptions) -> Result<Statistics> {
+    let mut merger = Merger::new(MergeOptions::resolving(BranchClash::Union));
+    merger.add(document, 1)?;
+    let (joined, _) = merger.finish_with_report()?;
+    let mut collector = Collector::new(options)?;
+    replay(&joined, &mut collector, &options.read.cancel)?;
+    let mut statistics = collector.finish(&joined.tables)?;
+    statistics.version = Some(document.version.to_string());
+    Ok(statistics)
 }
 
 proptest! {
