@@ -319,7 +319,7 @@ fn different_kinds() -> Error {
 const OUTLINED_BYTES: u64 = 8 << 20;
 
 /// The flame graph of a large collapsed text as far as a drawing shows it, in much
-/// less time and memory than [`read_content`] takes. `None` for everything else.
+/// less time and memory than [`Drawing::read`] takes. `None` for everything else.
 ///
 /// # Errors
 ///
