@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_usual_does_not_depend_on_the_files_that_differ() {
+    fn the_usual_share_does_not_depend_on_files_that_differ() {
         let usual = || check(Family::Instr, &[("a", 70), ("b", 30)]);
         let other = |name| check(Family::Instr, &[(name, 72), ("a", 28)]);
         let mut checks = vec![usual(), other("y"), usual(), usual(), other("z"), usual()];

@@ -21,7 +21,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::path::Path;
 
-/// What is read for a drawing, and how it is drawn.
+/// Options for a drawing: how inputs are read, and what is drawn of them.
 #[derive(Debug, Clone, Default)]
 pub struct DrawOptions {
     /// How inputs are read.
