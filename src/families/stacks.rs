@@ -268,15 +268,15 @@ fn add_samples(
         Err(_) => {}
     }
     if let Some(part) = description.parts.first_mut() {
-        let others = &table.observed.skipped_events;
+        let (sources, others) = (table.hits_by_source(), &table.observed.skipped_events);
         // Stacks of events that are not read by default are not counted.
-        let kinds: Vec<&str> = table.hits_by_source().into_iter().map(|(source, _)| source.word()).collect();
+        let kinds: Vec<&str> = sources.iter().map(|(source, _)| source.word()).collect();
         let of_kinds = if others.is_empty() { String::new() } else { format!(" of {} samples", kinds.join(" and ")) };
         let is_counted = others.is_empty() || !kinds.is_empty();
         if is_counted {
             part.fact("stacks", format!("{}{of_kinds}", table.samples().count()));
         }
-        for (source, hits) in table.hits_by_source() {
+        for (source, hits) in sources {
             let sort = match source {
                 SampleSource::Unknown => String::new(),
                 known => format!(" {}", known.word()),
