@@ -5,8 +5,8 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 if ! cargo deny --version >/dev/null 2>&1; then
-  echo "SKIPPED: cargo-deny is not installed"
-  exit 0
+  echo "cargo-deny is not installed: cargo install --locked cargo-deny" >&2
+  exit 1
 fi
 if [ "${1:-}" = --fetch ]; then
   cargo deny check

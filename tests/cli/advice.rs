@@ -262,6 +262,10 @@ fn events_that_exist_are_listed() {
         &[words, "; check --events and --thread"],
     );
     check(&folder.run(&["info", &waits]), 0, &["  events        2 lock\n"]);
+    let both = [fs::read(&shapes).unwrap(), fs::read(&waits).unwrap()].concat();
+    fs::write(folder.path("both.jfr.gz"), both).unwrap();
+    let lines = ["  stacks        40 of execution and native samples\n", "  samples       91 execution\n"];
+    check(&folder.run(&["info", "both.jfr.gz"]), 0, &[lines[0], lines[1], "  events        2 lock\n"]);
 }
 
 #[test]

@@ -89,3 +89,20 @@ fn every_kind_is_merged_as_by_llvm_21() {
 fn every_kind_is_merged_as_by_llvm_23() {
     every_kind_is_merged_as_by(23);
 }
+
+/// Tools of earlier releases take loop entries for other counters, without an error.
+#[test]
+fn doctor_names_the_tools_that_know_the_properties_of_a_program() {
+    let tools = ["clang-22", "llvm-profdata-19", "llvm-profdata-22"];
+    if !available("tools for loop entries", &tools) {
+        return;
+    }
+    let ws = Workspace::with(&["calc.c"]);
+    for (flags, expected) in [("", [true, true]), ("-mllvm -pgo-instrument-loop-entries", [false, true])] {
+        ws.run(&format!("clang-22 -O1 -fprofile-generate {flags} calc.c -o program"));
+        let output = ws.run("profbridge doctor program");
+        let named = String::from_utf8_lossy(&output.stdout);
+        let is_named = ["19", "22"].map(|release| named.contains(&format!("/llvm-profdata-{release}\n")));
+        assert_eq!(is_named, expected, "{flags}: {named}");
+    }
+}
