@@ -172,6 +172,17 @@ pub(crate) fn identity(path: &Path, found: &Metadata) -> Identity {
     };
 }
 
+/// Returns whether a file has several names (hard links); false on systems that do not tell.
+pub(crate) fn has_several_names(found: &Metadata) -> bool {
+    #[cfg(unix)]
+    return std::os::unix::fs::MetadataExt::nlink(found) > 1;
+    #[cfg(not(unix))]
+    return {
+        let _ = found;
+        false
+    };
+}
+
 /// Reads a part of a file. The file position afterwards is unspecified.
 ///
 /// # Errors

@@ -9,7 +9,7 @@ use crate::bytes::without_byte_order_mark;
 use crate::compat::Compat;
 use crate::compression::uncompressed_name;
 use crate::error::{Error, Result, StoredError};
-use crate::system::{Identity, home_of, identity, os_string};
+use crate::system::{Identity, has_several_names, home_of, identity, os_string};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fmt;
@@ -54,7 +54,7 @@ struct Walk {
     /// The parent directories, and in profbridge mode all directories that were entered: a link to one of them would
     /// count its files twice.
     entered: Vec<Identity>,
-    /// The places of the inputs that are links.
+    /// The places of the inputs that are links, symbolic ones and hard ones.
     links: BTreeSet<usize>,
 }
 
@@ -175,7 +175,7 @@ impl InputList {
                 if !self.named.contains(&path) {
                     self.found.insert(path.clone());
                 }
-                if is_link {
+                if is_link || has_several_names(&metadata) {
                     walk.links.insert(self.inputs.len());
                 }
                 self.inputs.push(Input::with_weight(path, weight));
@@ -461,6 +461,9 @@ mod tests {
             for name in ["in/y", "in/z"] {
                 std::os::unix::fs::symlink(root.join("elsewhere"), root.join(name)).unwrap();
             }
+            // Two names of one file in the directory, and a file with another name outside.
+            fs::hard_link(root.join("in/a"), root.join("in/also-a")).unwrap();
+            fs::hard_link(root.join("in/sub/c"), root.join("c-outside")).unwrap();
         }
         let mut list = InputList::new(Compat::Profbridge);
         list.push_weighted(&root.join("in"), NonZeroU64::new(5).unwrap()).unwrap();
@@ -469,7 +472,7 @@ mod tests {
         if cfg!(unix) {
             let mut list = InputList::new(Compat::Llvm22);
             list.push(root.join("in")).unwrap();
-            assert_eq!(list.inputs().len(), 7);
+            assert_eq!(list.inputs().len(), 8);
         }
     }
 
