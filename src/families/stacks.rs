@@ -311,7 +311,12 @@ pub(crate) fn describe_pprof(data: &[u8], limits: &Limits) -> Description {
 pub(crate) const GO_FACT: &str = "as default.pgo of Go";
 
 fn part(profile: &Profile) -> PartDescription {
-    let read_by = Some("pprof, go tool pprof, go build -pgo, profbridge".to_string());
+    let (go, compiler) = match pprof::judge_for_go(profile).0 {
+        GoVerdict::OptionValue => ("taken", "go build -pgo, "),
+        GoVerdict::Ignores => ("accepted but ignored", "go build -pgo, "),
+        GoVerdict::Refuses => ("refused", ""),
+    };
+    let read_by = Some(format!("pprof, go tool pprof, {compiler}profbridge"));
     let mut part = PartDescription { read_by, ..PartDescription::default() };
     for (label, count) in [
         ("samples", profile.samples.len()),
@@ -340,11 +345,6 @@ fn part(profile: &Profile) -> PartDescription {
     for comment in &profile.comments {
         part.fact("comment", profile.text(*comment));
     }
-    let go = match pprof::judge_for_go(profile).0 {
-        GoVerdict::OptionValue => "taken",
-        GoVerdict::Ignores => "accepted but ignored",
-        GoVerdict::Refuses => "refused",
-    };
     part.fact(GO_FACT, format!("{go} (see check)"));
     for mapping in profile.mappings.iter().filter(|mapping| !mapping.build_id.is_empty()) {
         let id = profile.strings.get(mapping.build_id);
@@ -353,8 +353,6 @@ fn part(profile: &Profile) -> PartDescription {
     part
 }
 
-// Comparing sources of stacks, whatever their kinds.
-//
 /// Whether two files are compared as stacks: both hold some, and one of them is
 /// not an iprof. Two iprof files have more to compare.
 ///

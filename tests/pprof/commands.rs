@@ -154,6 +154,8 @@ fn profiles_in_a_form_that_go_does_not_read_are_errors() {
         assert!(folder.shows(&format!("check {name}")).contains("pprof.go-takes"), "{name}");
         assert!(folder.shows(&format!("info {name}")).contains("go build -pgo, profbridge\n"), "{name}");
     }
+    let heap = folder.shows("info heap.pprof");
+    assert!(heap.contains("pprof, go tool pprof, profbridge\n") && heap.contains("of Go refused"), "{heap}");
     std::fs::write(folder.0.join("text.pgo"), "main;f 3\n").unwrap();
     let found = folder.ends(3, "check text.pgo").0;
     assert!(
