@@ -212,7 +212,8 @@ impl InstrFit {
     fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         let has = |class: Class| self.records.records.iter().any(|row| row.class == class);
-        if has(Class::NotCompared) && self.input.profile.kind.is_context_sensitive() {
+        let is_of_second_pass = self.program.functions().iter().any(|own| is_second_pass(own.func_hash));
+        if has(Class::NotCompared) && (is_of_second_pass || self.input.profile.kind.is_context_sensitive()) {
             notes.push(
                 "records of one of the two instrumentation passes are not compared, because the new build has \
                  only those of the other pass"
@@ -397,7 +398,8 @@ impl<'a> Comparison<'a> {
     /// Classifies the records of a function that the program also has. Equal records get the class `best`.
     fn look_up(&mut self, at: usize, own: &ProgramFunction, found: FunctionId, best: Class) -> ProgramClass {
         let function = self.profile.functions.function(found);
-        let mut class = ProgramClass::Changed;
+        // If all records are of the other pass, the function was not profiled in this one.
+        let mut class = ProgramClass::Unprofiled;
         for (id, record) in function.record_ids().zip(function.records()) {
             if self.is_of_other_pass(own, record) {
                 continue;

@@ -266,6 +266,11 @@ fn context_sensitive_records_are_compared_with_their_like() {
     assert_eq!((functions(&plain, "used"), functions(&plain, "not-compared")), (1, 2), "{plain:#}");
     let both = folder.fit("old.proftext --against second.proftext");
     assert_eq!((functions(&both, "used"), functions(&both, "changed"), functions(&both, "not-compared")), (1, 1, 1));
+    // The first pass says nothing about functions of the second one.
+    let neither = folder.fit("plain.proftext --against second.proftext");
+    assert_eq!((functions(&neither, "changed"), functions(&neither, "not-compared")), (0, 1), "{neither:#}");
+    assert_eq!(neither["unprofiled"], serde_json::json!(["f", "g"]), "{neither:#}");
+    assert!(neither["notes"].to_string().contains("only those of the other pass"), "{neither:#}");
 }
 
 #[test]
