@@ -172,7 +172,7 @@ pub(crate) fn identity(path: &Path, found: &Metadata) -> Identity {
     };
 }
 
-/// Returns whether a file has several names (hard links); false on systems that do not tell.
+/// Returns whether a file has several names (hard links); false on systems that do not report it.
 pub(crate) fn has_several_names(found: &Metadata) -> bool {
     #[cfg(unix)]
     return std::os::unix::fs::MetadataExt::nlink(found) > 1;
