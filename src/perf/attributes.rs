@@ -31,6 +31,9 @@ mod branch {
     pub(super) const HW_INDEX: u64 = 1 << 17;
 }
 
+/// A bit of `read_format`: a sample has the values of all events of its group.
+pub(super) const GROUP_VALUES: u64 = 1 << 3;
+
 const FLAG_FREQUENCY: u32 = 10;
 const FLAG_SAMPLE_ID_ALL: u32 = 18;
 
@@ -86,6 +89,11 @@ impl Attribute {
         };
         let name = String::new();
         Ok(Self { name, kind, config, period, flags, sample_type, read_format, branch_sample_type })
+    }
+
+    /// Returns true if samples have the values of all events of a group, such as `{cycles,faults}:S`.
+    pub(crate) fn has_group_values(&self) -> bool {
+        self.has(field::READ) && self.read_format & GROUP_VALUES != 0
     }
 
     /// The name, also of an event whose name the recording does not have.

@@ -1,6 +1,6 @@
 //! Records: their fields, in the byte order of the file.
 
-use super::attributes::{Attribute, Attributes, field};
+use super::attributes::{Attribute, Attributes, GROUP_VALUES, field};
 use super::event::{Branch, CpuMode, Event, Mapping, Sample};
 use crate::bytes::{Cursor, Endian};
 use crate::error::{Error, Result};
@@ -279,7 +279,7 @@ fn too_many(what: &str, count: u64) -> Error {
 fn skip_read_values(cursor: &mut Cursor<'_>, format: u64) -> Result<()> {
     let has = |bit: u32| format >> bit & 1;
     let (times, per_value) = (has(0) + has(1), 1 + has(2) + has(4));
-    let is_group = has(3) != 0;
+    let is_group = format & GROUP_VALUES != 0;
     let count = if is_group { cursor.u64("number of values")? } else { 1 };
     let words = count.checked_mul(per_value).and_then(|words| words.checked_add(times));
     let bytes = words.and_then(|words| words.checked_mul(8));

@@ -127,6 +127,10 @@ fn warnings_of(recording: &Recording, choice: &EventChoice) -> Vec<Warning> {
         .map(|at| recording.attributes.list()[at].display_name().trim().to_string())
         .collect();
     warnings.extend(several_events(&events).filter(|_| choice.events.is_empty()));
+    if recording.attributes.list().iter().filter(|event| event.has_group_values()).count() > 1 {
+        let message = "samples have the values of other events of their group (:S), which are not read";
+        warnings.push(Warning::of_loss(message));
+    }
     if recording.features.is_directory {
         warnings.push(Warning::of_loss("the other files of the recording's directory are not read"));
     }

@@ -97,6 +97,23 @@ fn events_are_added_up_or_chosen() {
 }
 
 /// Returns a recording of one sample of each event.
+#[test]
+fn values_of_a_group_are_reported() {
+    const READ: u64 = 1 << 4;
+    let event = |name, id| EventSpec::new(name, PLAIN | READ, id);
+    let mut writer = Writer::new(Endian::Little, vec![event("cpu-clock", 1), event("page-faults", 2)]);
+    writer.command(7, 1, "prog", true);
+    let mut bytes = writer.file();
+    let warnings = |bytes: &[u8]| read(bytes, &PerfOptions::default(), None).unwrap().1;
+    assert_eq!(warnings(&bytes), [""; 0]);
+    // The format of the values follows the fields of a sample.
+    let fields = (PLAIN | READ).to_le_bytes();
+    let places: Vec<usize> = (0..bytes.len() - 8).filter(|at| bytes[*at..*at + 8] == fields).collect();
+    places.iter().for_each(|at| bytes[at + 8] = 1 << 3);
+    let found = warnings(&bytes);
+    assert!(found.len() == 1 && found[0].contains("values of other events of their group (:S)"), "{found:?}");
+}
+
 fn recorded_at(frequencies: &[Option<u64>]) -> Vec<u8> {
     let event = |(at, frequency): (usize, &Option<u64>)| EventSpec {
         frequency: *frequency,
