@@ -271,6 +271,9 @@ pub struct ReadStats {
     /// CPU-time samples of Flight Recorder that were lost.
     #[cfg_attr(feature = "serde", serde(default))]
     pub(crate) cpu_time_samples_lost: u64,
+    /// Whether the samples are those of one thread. The counts of other data are those of all threads.
+    #[cfg_attr(feature = "serde", serde(skip))]
+    pub(crate) has_one_thread: bool,
     /// Frames without package, from a profiler that shortens names.
     pub(crate) simple_names: bool,
     /// Whether the source marks how frames ran. Otherwise, native and compiled are guesses from the names of functions.

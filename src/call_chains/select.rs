@@ -137,6 +137,7 @@ impl StackTable {
             selected.observed.skip_events(source, if counts { events } else { 0 });
         }
         selected.observed.samples_out_of_time.retain(|source, _| has_source(*source));
+        selected.observed.has_one_thread |= thread.is_some();
         (selected, left_out)
     }
 

@@ -360,7 +360,8 @@ fn measured(table: &StackTable, total: u128) -> Vec<String> {
         (observed.parts_cut, "part", "truncated at the end and not counted"),
     ] {
         if count > 0 {
-            notes.push(format!("{} {words}", number_of(count, what)));
+            let of_all = if observed.has_one_thread { " (all threads)" } else { "" };
+            notes.push(format!("{}{of_all} {words}", number_of(count, what)));
         }
     }
     notes

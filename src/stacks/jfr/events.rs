@@ -168,7 +168,7 @@ impl Counts {
                     }
                     *counts.skipped.entry(*source).or_default() += 1;
                 }
-                Some((class, Kind::Lost)) => counts.read_lost(types, *class, &mut event.reader)?,
+                Some((class, Kind::Lost)) => counts.read_lost(chunk, types, *class, &mut event.reader, time)?,
                 Some((class, Kind::Jvm)) => counts.read_jvm(types, *class, &mut event.reader)?,
                 Some((class, Kind::Setting)) => counts.read_setting(chunk, types, *class, &mut event.reader)?,
                 None => {}
@@ -254,14 +254,24 @@ impl Counts {
         Ok(())
     }
 
-    fn read_lost(&mut self, types: &Types, class: ClassIndex, reader: &mut Reader<'_>) -> Result<()> {
+    fn read_lost(
+        &mut self,
+        chunk: &Chunk<'_>,
+        types: &Types,
+        class: ClassIndex,
+        reader: &mut Reader<'_>,
+        time: &Range<u64>,
+    ) -> Result<()> {
+        let (mut lost, mut start) = (0, None);
         for field in &types.classes[class].fields {
-            if field.role == Role::LostSamples {
-                let lost = types.integer(field, reader)?.unwrap_or(0);
-                self.lost = self.lost.saturating_add(lost);
-            } else {
-                types.skip_field(field, reader)?;
+            match field.role {
+                Role::LostSamples => lost = types.integer(field, reader)?.unwrap_or(0),
+                Role::StartTime => start = types.integer(field, reader)?,
+                _ => types.skip_field(field, reader)?,
             }
+        }
+        if start.is_none_or(|ticks| time.contains(&chunk.nanos_since_1970(ticks))) {
+            self.lost = self.lost.saturating_add(lost);
         }
         Ok(())
     }

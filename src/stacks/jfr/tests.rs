@@ -1,6 +1,6 @@
 //! Recordings built value by value, in both integer encodings.
 
-use crate::call_chains::{Certainty, SamplingPeriod, Selection};
+use crate::call_chains::{Certainty, SamplingPeriod, Selection, statistics};
 use crate::error::ErrorKind;
 use crate::stacks::jfr::*;
 use proptest::prelude::*;
@@ -112,7 +112,7 @@ const CLASSES: &[ClassRow] = &[
         "jdk.CPUTimeSample",
         &[("eventThread", 66, true, false), ("stackTrace", 65, true, false), ("biased", 52, false, false)],
     ),
-    (104, "jdk.CPUTimeSamplesLost", &[("lostSamples", 51, false, false)]),
+    (104, "jdk.CPUTimeSamplesLost", &[("startTime", 50, false, false), ("lostSamples", 51, false, false)]),
     (
         105,
         "jdk.MethodTrace",
@@ -296,7 +296,11 @@ fn chunk_with_events(compressed: bool, class_name: &str, method_name: &str, more
             w.byte(1);
         }),
     ));
-    events.extend(event(c, 104, &value(c, |w| w.int(12))));
+    let lost = value(c, |w| {
+        w.long(10);
+        w.int(12);
+    });
+    events.extend(event(c, 104, &lost));
     events.extend(more);
     let first_at = 68 + events.len();
     let first = pools(
@@ -652,6 +656,29 @@ fn calls_before_the_requested_time_do_not_count() {
     assert_eq!(counts(&[&first], 0..500), ["5 method-timing -", "2 method-timing -"]);
     assert_eq!(counts(&[&first], 500..5000), ["3 method-timing -"]);
     assert_eq!(counts(&[&first, &second], 500..5000), ["15 method-timing -"]);
+}
+
+#[test]
+fn lost_samples_are_those_of_the_requested_time() {
+    let read_in = |range: Range<u64>| {
+        let mut options = RecordingOptions::default();
+        (options.from, options.to) = (Some(TimeBound::After(range.start)), Some(TimeBound::After(range.end)));
+        let mut table = StackTable::new();
+        read_recording(&chunk(true, "app/Main"), &options, &Limits::default(), &mut table).unwrap();
+        table
+    };
+    let table = read_in(0..500);
+    assert_eq!((table.observed.cpu_time_samples_lost, read_in(500..5000).observed.cpu_time_samples_lost), (12, 0));
+    let of_thread = Selection { thread: Some("worker é".into()), ..Selection::default() };
+    let note = |table: &StackTable| {
+        let notes = statistics(table).notes;
+        notes.into_iter().find(|note| note.contains("lost"))
+    };
+    let all = Selection { sources: vec![SampleSource::CpuTime], ..Selection::default() };
+    let words = note(&table.select(&all).0);
+    assert_eq!(words.as_deref(), Some("12 CPU-time samples lost, according to the source"));
+    let words = note(&table.select(&Selection { sources: all.sources, ..of_thread }).0);
+    assert_eq!(words.as_deref(), Some("12 CPU-time samples (all threads) lost, according to the source"));
 }
 
 #[test]
