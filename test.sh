@@ -45,6 +45,8 @@ missing_packages() {
   has java || echo default-jdk-headless
   has perf || echo linux-perf
   has mandoc || echo mandoc
+  # For debug info that programs share.
+  has dwz || echo dwz
   # For counting instructions.
   has valgrind || echo valgrind
   # For compressed inputs and outputs.

@@ -262,7 +262,9 @@ fn gcda(data: &[u8]) -> Result<PartDescription> {
     let mut cursor = Cursor::new(data, 0, endian, "header");
     cursor.take("magic", 4)?;
     let version = cursor.u32("version")?.to_be_bytes();
-    let mut part = versioned(version.escape_ascii(), "gcov of the GCC that compiled the program");
+    // GCC 4.8 had the version that clang writes.
+    let reader = if &version == b"408*" { "llvm-cov gcov" } else { "gcov of the GCC that compiled the program" };
+    let mut part = versioned(version.escape_ascii(), reader);
     part.byte_order = Some(endian.to_string());
     part.fact("stamp", format!("{:#010x}", cursor.u32("stamp")?));
     Ok(part)

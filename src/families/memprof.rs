@@ -23,7 +23,7 @@ use crate::iprof;
 use crate::limits::Limits;
 use crate::memprof;
 use crate::memprof::MemoryContent;
-use crate::memprof::report::warning_about_names;
+use crate::memprof::report::warnings_about_functions;
 use crate::memprof::yaml::{Comments, EmptySites};
 use crate::memprof::{MemoryProfile, MergedMemory, yaml};
 use crate::model::description::Description;
@@ -63,7 +63,7 @@ impl Commands for MemProf {
             let data = input.bytes(Access::Read, limits)?;
             let profile = load_bytes(&data, &memory.read_options(limits).of_input(input))
                 .map_err(|error| error.in_file(&input.path))?;
-            warnings.extend(warning_about_names(&profile).map(|warning| warning.in_file(&input.path)));
+            warnings.extend(warnings_about_functions(&profile).into_iter().map(|warning| warning.in_file(&input.path)));
             content.add(&profile);
         }
         Ok((Content::Memory(content), warnings))

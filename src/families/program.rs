@@ -265,13 +265,16 @@ fn push_part(description: &mut Description, file: Option<&object::File<'_>>, fac
     }
     if facts.is_instrumented() {
         push_instrumentation(&mut part, facts);
+    } else if facts.has_gcov_of_clang {
+        part.fact("instrumented", "by clang --coverage; it writes .gcda files, which llvm-cov gcov reads");
     } else if facts.has_gcov {
         part.fact("instrumented", "by GCC; it writes .gcda files, which gcov reads");
     } else {
         part.fact("instrumented", "no");
     }
     if facts.has_memprof {
-        part.fact("memory profile", "yes (-fmemory-profile)");
+        let lacks = if facts.lacks_first_lines { ", but lines of functions are missing in debug info" } else { "" };
+        part.fact("memory profile", format!("yes (-fmemory-profile){lacks}"));
     }
     part.fact("debug info", debug_words(facts));
     part.fact("sample profile", sample_words(facts));
@@ -356,8 +359,14 @@ fn sample_words(facts: &ProgramFacts) -> &'static str {
     if facts.is_of_go_alone() {
         return "not usable: Go's compiler reads CPU profiles in pprof";
     }
+    if facts.has_shared_debug_info && !facts.has_probes {
+        return "usable, by lines, but not for functions whose debug info is in a shared file (dwz -m)";
+    }
     if facts.has_short_names && !facts.has_probes {
         return "usable, by lines, but not for functions of C++ and Rust whose debug info has no mangled names";
+    }
+    if facts.lacks_first_lines && !facts.has_probes {
+        return "usable, by lines, but not for functions without the line of their declaration in debug info";
     }
     match (facts.has_probes, facts.has_lines, facts.has_debug_link) {
         (true, true, _) => "usable, by pseudo-probes and lines",
@@ -374,10 +383,20 @@ fn advice_on(facts: &ProgramFacts) -> Vec<String> {
     if facts.missing_units > 0 {
         advice.push(format!("for sample profiles, {}", objects::NEEDS_SPLIT_FILES));
     }
+    if facts.has_shared_debug_info {
+        advice
+            .push("for samples, keep the program as it was before `dwz -m` moved a part of its debug info".to_string());
+    }
     if facts.has_short_names && !facts.has_probes {
         advice.push(
             "for sample profiles of C++ and Rust, compile with -g, or add -fdebug-info-for-profiling of clang: compilers \
              find functions by mangled names"
+                .to_string(),
+        );
+    } else if facts.lacks_first_lines && !facts.has_probes {
+        advice.push(
+            "for sample and memory profiles, compile with -g, or add -fdebug-info-for-profiling of clang: lines count from \
+             the declaration of their function"
                 .to_string(),
         );
     }
@@ -420,7 +439,9 @@ fn advice_on(facts: &ProgramFacts) -> Vec<String> {
     }
     if facts.has_gcov {
         advice.push(
-            "GCC's instrumentation is not LLVM's: use gcov, or compile with clang -fprofile-generate".to_string(),
+            "counts of --coverage are not an LLVM profile: use gcov (GCC) or llvm-cov gcov (clang), or compile with clang \
+             -fprofile-generate"
+                .to_string(),
         );
         return advice;
     }

@@ -201,7 +201,10 @@ fn check_pprof(input: &Input, limits: Limits) -> FileCheck {
                 form => add_go_findings(&profile, form, is_for_go, &mut findings),
             };
             let distribution = table.map(|table| check_functions(&table, "pprof", &mut findings));
-            FileCheck { distribution, ..check("pprof", findings, hint) }
+            let check = check("pprof", findings, hint);
+            // What Go's compiler rejects is good for other readers.
+            let verdict = if check.verdict == Verdict::Usable.name() { Verdict::Usable } else { Verdict::Rejected };
+            FileCheck { distribution, verdict: verdict.name(), ..check }
         }
     }
 }
@@ -211,7 +214,7 @@ pub(super) fn reject_other_for_go(check: &mut FileCheck) {
     let message = "Go's compiler rejects it as default.pgo, because it is not pprof".to_string();
     let found = finding(Level::Error, format!("{}.go-refuses", check.format), message);
     check.findings.push(CheckFinding { hint: Some("convert it to a .pgo file".into()), ..found });
-    check.verdict = Verdict::Unusable.name();
+    check.verdict = Verdict::Rejected.name();
 }
 
 /// Reports how Go's compiler treats a profile. A rejected profile is an error if it is named for the compiler,

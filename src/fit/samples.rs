@@ -78,14 +78,12 @@ pub(crate) fn compare_samples(
             FunctionName::Hash(_) => None,
         };
         let verdict = match (names.by_hash.get(&name.hash()), program.find_hashed(name.hash())) {
-            (Some((now, function)), _) => verdict(name, seen, now, *function, has_probes, program.places),
+            (Some((now, function)), _) => verdict(name, seen, now, *function, has_probes, &program),
             (None, Some((now, _))) if !keeps_unique && unique_at(now).is_some() => {
                 let (now, detail) = (Some(now.to_vec()), Some(CUT_SUFFIX.to_string()));
                 Verdict { class: Class::Unusable, now, detail }
             }
-            (None, Some((now, function))) if !seen.is_outer => {
-                verdict(name, seen, now, function, has_probes, program.places)
-            }
+            (None, Some((now, function))) if !seen.is_outer => verdict(name, seen, now, function, has_probes, &program),
             (None, Some(_)) => Verdict { class: Class::Unusable, now: None, detail: Some(CUT_NAME.to_string()) },
             (None, None) if program.short_names.contains(&name.hash()) => {
                 Verdict { class: Class::Unusable, now: None, detail: Some(SHORT_NAME.to_string()) }
@@ -218,6 +216,8 @@ const MOVED_AND_EDITED: &str = "in another file, with another checksum";
 const LOST_CALLERS: &str = "inlined only into functions that are lost";
 /// Why a compiler cannot use the samples of a function.
 const NO_LINES: &str = "no line table in the new build";
+/// Why the lines of a function cannot be compared.
+const NO_FIRST_LINE: &str = "no line of the declaration in the new build";
 
 fn verdict(
     name: FunctionName<'_>,
@@ -225,8 +225,9 @@ fn verdict(
     now: &[u8],
     function: SampledFunction,
     has_probes: bool,
-    places: Places,
+    program: &SampledProgram,
 ) -> Verdict {
+    let places = program.places;
     let is_same_name = name.hash() == FunctionName::Text(now).hash();
     let now = (!is_same_name).then(|| now.to_vec());
     let unusable =
@@ -244,6 +245,9 @@ fn verdict(
     }
     if places.needs_lines && !function.has_lines {
         return unusable(NO_LINES);
+    }
+    if program.lacks_first_lines && function.last_line.is_none() {
+        return Verdict { class: Class::NotCompared, now, detail: Some(NO_FIRST_LINE.to_string()) };
     }
     let after_end = function.last_line.and_then(|last| {
         let lines = seen.lines.iter().rev().find(|line| **line <= farthest(last))?;
@@ -386,6 +390,13 @@ impl SamplesFit {
             notes.push(
                 "the compiler ignores samples of functions without a line table: build with debug info \
                  (rustc -C debuginfo=1, clang -gline-tables-only)"
+                    .to_string(),
+            );
+        } else if is_there(NO_FIRST_LINE) {
+            notes.push(
+                "debug info of the new build has functions without the line of their declaration, so lines are not \
+                 compared: build with -g, or add -fdebug-info-for-profiling of clang; a profile of such a build has wrong \
+                 lines"
                     .to_string(),
             );
         } else if !has_probes && !has_lines {
@@ -551,6 +562,8 @@ pub struct SampledProgram {
     pub(super) places: Places,
     /// Hashes of names without classes and parameters, which debug info has in place of mangled ones.
     pub(super) short_names: HashSet<NameRef>,
+    /// Whether debug info has functions without the line of their declaration, from which profiles count lines.
+    pub(super) lacks_first_lines: bool,
     by_hash: HashMap<NameRef, Vec<u8>>,
 }
 
@@ -559,7 +572,8 @@ impl SampledProgram {
     pub fn new(source: String, functions: BTreeMap<Vec<u8>, SampledFunction>) -> Self {
         let by_hash = functions.keys().map(|name| (name_ref(name), name.clone())).collect();
         let (places, short_names) = (Places::default(), HashSet::new());
-        Self { source, functions, has_checksums: false, release: None, places, short_names, by_hash }
+        let lacks_first_lines = false;
+        Self { source, functions, has_checksums: false, release: None, places, short_names, lacks_first_lines, by_hash }
     }
 
     /// Sets the hash of a name, because profiles may contain only hashes.

@@ -94,8 +94,12 @@ impl OtherFormat {
             Self::Png => ("png", "PNG image", "check the path of the profile"),
             Self::LfsPointer => ("git-lfs-pointer", "Git LFS pointer", "fetch the file itself with `git lfs pull`"),
             Self::Lcov => ("lcov", "lcov report", COVERAGE),
-            Self::Gcno => ("gcno", "GCC coverage notes", "use `gcov` of the GCC that wrote it"),
-            Self::Gcda => ("gcda", "GCC coverage counts", "use `gcov-tool` from the GCC that wrote it"),
+            Self::Gcno => {
+                ("gcno", "GCC coverage notes", "use `gcov` of the GCC that wrote it, or `llvm-cov gcov` for clang")
+            }
+            Self::Gcda => {
+                ("gcda", "GCC coverage counts", "use `gcov` of the GCC that wrote it, or `llvm-cov gcov` for clang")
+            }
             Self::Speedscope => ("speedscope", "speedscope profile", BROWSER),
             Self::Chrome => ("chrome", "Chrome profile", BROWSER),
             Self::Firefox => ("firefox", "Firefox profile", BROWSER),

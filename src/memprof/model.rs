@@ -53,12 +53,15 @@ pub struct MemoryProfile {
     pub data_access: Option<DataAccessProfile>,
     /// Names of functions, if the source has them.
     pub names: BTreeMap<u64, Vec<u8>>,
+    /// The number of functions that have no line of their declaration in debug info, so that their lines are wrong. Only
+    /// profiles that were read from raw ones have it.
+    pub(crate) functions_without_line: usize,
 }
 
 /// Equal if both have the same records in the same order, and the same other content. The handles of call stacks may differ.
 impl PartialEq for MemoryProfile {
     fn eq(&self, other: &Self) -> bool {
-        let Self { schema, stacks, records, by_function: _, data_access, names } = self;
+        let Self { schema, stacks, records, by_function: _, data_access, names, functions_without_line: _ } = self;
         if (schema, data_access, names, records.len())
             != (&other.schema, &other.data_access, &other.names, other.records.len())
         {

@@ -103,15 +103,28 @@ pub struct FrameReport {
     pub inlined: bool,
 }
 
-/// Returns a warning if names of functions are not known.
-pub fn warning_about_names(profile: &MemoryProfile) -> Option<Warning> {
+/// Returns warnings about functions whose names are not known, and about those whose lines are wrong.
+pub fn warnings_about_functions(profile: &MemoryProfile) -> Vec<Warning> {
     let functions = profile.stacks.frames().iter().map(|frame| frame.function);
     let unnamed: HashSet<u64> = functions.filter(|function| !profile.names.contains_key(function)).collect();
-    (!unnamed.is_empty()).then(|| {
+    let names = (!unnamed.is_empty()).then(|| {
         Warning::new(format!(
             "the names of {} are unknown: indexed profiles and YAML store hashes; a raw memory profile with its \
              program has the names",
             number_of(unnamed.len(), "function")
+        ))
+    });
+    names.into_iter().chain(warning_about_lines(profile)).collect()
+}
+
+/// Returns a warning if the lines of functions are wrong.
+pub(crate) fn warning_about_lines(profile: &MemoryProfile) -> Option<Warning> {
+    let functions = profile.functions_without_line;
+    (functions != 0).then(|| {
+        Warning::new(format!(
+            "debug info has no line of the declaration of {}, so compilers do not find the allocations: build with -g2, or \
+             with -fdebug-info-for-profiling of clang",
+            number_of(functions, "function")
         ))
     })
 }

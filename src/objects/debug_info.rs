@@ -82,6 +82,13 @@ pub(crate) fn build_id(file: &object::File<'_>) -> Option<Vec<u8>> {
     file.mach_uuid().ok().flatten().map(|uuid| uuid.to_vec())
 }
 
+/// Returns an error if a part of the debug info is in a file that several images share (`dwz -m`), which is not read.
+pub(crate) fn shared_debug_info(file: &object::File<'_>) -> Option<Error> {
+    let (name, _) = file.gnu_debugaltlink().ok()??;
+    let detail = format!("a part of the debug info is in {}, which is not read", name.escape_ascii());
+    Some(unable(detail).with_hint("use the program as it was before `dwz -m` moved the debug info"))
+}
+
 /// A part of an image that is loaded to be executed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ExecutableSegment {

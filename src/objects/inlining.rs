@@ -7,16 +7,17 @@
 
 use super::debug_info::{EntryPlace, LineTable, Place as SourcePlace, file_name, find_attribute};
 use super::debug_info::{FunctionName, find_function_name, offset_of, root_of};
+use super::debug_info::{NEEDS_SPLIT_FILES, SplitDebugInfo, StringSection, shared_debug_info, string};
 use super::debug_info::{Slice, damaged, load_sections_of_code, ranges_of, ranges_of_unit, unable};
-use super::debug_info::{SplitDebugInfo, StringSection, string};
 use super::local_names::{LocalFunction, LocalNames};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use foldhash::fast::RandomState;
 use gimli::{ArangeHeader, AttributeValue, Dwarf, DwarfSections, EndianSlice, RunTimeEndian, Unit, constants};
 use hashbrown::{HashMap, HashSet};
+use object::{Object, ObjectSymbol};
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -56,7 +57,7 @@ pub(crate) fn inline_chains(
     limits: &Limits,
     most: usize,
     code_start: u64,
-) -> Result<Vec<Vec<InlineFrame>>> {
+) -> Result<(Vec<Vec<InlineFrame>>, Option<Error>)> {
     let mut debug = DebugInfo::load(file, path, None, None, limits)?;
     debug.code_start = code_start;
     let found = debug.inline_chains(addresses, most)?;
@@ -69,16 +70,18 @@ pub(crate) fn inline_chains(
         left.take(chain.len())?;
         Ok(chain)
     });
-    chains.collect()
+    Ok((chains.collect::<Result<_>>()?, shared_debug_info(file).or(found.missing)))
 }
 
 /// Data for sample profiles that debug info lacks.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct MissingDebugInfo {
     /// The number of units whose split debug info is not where it should be.
     pub(crate) split_units: u64,
-    /// Whether there are units of C++ or Rust without mangled names.
-    pub(crate) mangled_names: bool,
+    /// Functions of C++ and Rust that have neither a mangled name nor a symbol of their name.
+    pub(crate) short_names: BTreeSet<Arc<[u8]>>,
+    /// Functions without the line of their declaration, from which profiles count lines.
+    pub(crate) first_lines: BTreeSet<Arc<[u8]>>,
 }
 
 impl MissingDebugInfo {
@@ -89,28 +92,40 @@ impl MissingDebugInfo {
     /// Unable to correlate when debug info is damaged.
     pub(crate) fn find(file: &object::File<'_>, path: &Path, limits: &Limits) -> Result<Self> {
         let debug = DebugInfo::load(file, path, None, None, limits)?;
-        let dwarf = debug.dwarf();
-        let mut missing = Self::default();
-        for unit in &debug.units(&dwarf)? {
-            if unit.dwo_id.is_some() {
-                missing.split_units += u64::from(debug.split.is_missing(&dwarf, unit)?);
-            } else {
-                missing.mangled_names |= lacks_mangled_names(unit)?;
-            }
-        }
-        Ok(missing)
+        let missing = debug.missing(file.symbols().filter_map(|symbol| symbol.name_bytes().ok()))?;
+        debug.damage().1.map_or(Ok(missing), Err)
     }
 }
 
-/// Returns true for units of C++ and Rust that have functions, but neither mangled names nor types nor parameters: those
-/// of `-g1`.
+/// Returns true for units with functions of which none has the line of its declaration: those of clang's `-g1`.
+pub(crate) fn lacks_first_lines(unit: &Unit<Slice<'_>>) -> Result<bool> {
+    let (mut has_named, mut has_line) = (false, false);
+    for entry in (1..).map_while(|code| unit.abbreviations.get(code)) {
+        let has = |name| entry.attributes().iter().any(|attribute| attribute.name() == name);
+        // Declarations of other functions always have it, and functions that compilers make never.
+        let is_other = || has(constants::DW_AT_declaration) || has(constants::DW_AT_artificial);
+        if entry.tag() == constants::DW_TAG_subprogram && !is_other() {
+            has_named |= has(constants::DW_AT_name);
+            has_line |= has(constants::DW_AT_decl_line);
+        }
+    }
+    // Assemblers and Go's compiler do not read sample profiles.
+    let others = [constants::DW_LANG_Mips_Assembler, constants::DW_LANG_Go];
+    Ok(has_named && !has_line && !is_of_language(unit, &others)?)
+}
+
+/// Returns true for units of C++ and Rust that have functions, but neither mangled names nor first lines, or types and
+/// parameters: those of `-g1`.
 pub(crate) fn lacks_mangled_names(unit: &Unit<Slice<'_>>) -> Result<bool> {
     let abbreviations = || (1..).map_while(|code| unit.abbreviations.get(code));
     let has = |tag| abbreviations().any(|entry| entry.tag() == tag);
     let names = [constants::DW_AT_linkage_name, constants::DW_AT_MIPS_linkage_name];
     let is_named = || abbreviations().any(|entry| entry.attributes().iter().any(|of| names.contains(&of.name())));
     let is_more = || has(constants::DW_TAG_base_type) || has(constants::DW_TAG_formal_parameter);
-    Ok(mangles_names(unit)? && has(constants::DW_TAG_subprogram) && !is_named() && !is_more())
+    Ok(mangles_names(unit)?
+        && has(constants::DW_TAG_subprogram)
+        && !is_named()
+        && (lacks_first_lines(unit)? || !is_more()))
 }
 
 /// Returns true if GCC compiled the unit from C++.
@@ -132,6 +147,10 @@ fn mangles_names(unit: &Unit<Slice<'_>>) -> Result<bool> {
         DW_LANG_C_plus_plus_20,
         DW_LANG_Rust,
     ];
+    is_of_language(unit, &all)
+}
+
+fn is_of_language(unit: &Unit<Slice<'_>>, all: &[constants::DwLang]) -> Result<bool> {
     let language = root_of(unit)?.attr_value(constants::DW_AT_language);
     Ok(matches!(language, Some(AttributeValue::Language(language)) if all.contains(&language)))
 }
@@ -142,6 +161,8 @@ pub(crate) struct InlineChains {
     functions: Vec<InlinedFunction>,
     /// The innermost function at each address, 0 if there is none.
     pub(crate) of_address: Vec<u32>,
+    /// Why the first missing file of split debug info cannot be read.
+    missing: Option<Error>,
 }
 
 /// A function, and the function that it was inlined into, 0 if it was not.
@@ -153,7 +174,7 @@ struct InlinedFunction {
 
 impl InlineChains {
     fn new(addresses: usize) -> Self {
-        Self { functions: Vec::new(), of_address: vec![0; addresses] }
+        Self { functions: Vec::new(), of_address: vec![0; addresses], missing: None }
     }
 
     /// The number of functions, and the highest number of a chain.
@@ -339,6 +360,37 @@ impl<'i> DebugInfo<'i> {
         }
     }
 
+    /// Looks for data that sample profiles need; `symbols` are the names of all symbols.
+    ///
+    /// # Errors
+    ///
+    /// Unable to correlate when abbreviations are damaged; I/O.
+    pub(crate) fn missing<'s>(&self, symbols: impl Iterator<Item = &'s [u8]>) -> Result<MissingDebugInfo> {
+        let dwarf = self.dwarf();
+        let (units, none) = (self.units(&dwarf)?, LocalNames::default());
+        let mut functions = Functions::new(&dwarf, &units, self.strings, &none);
+        let mut missing = MissingDebugInfo::default();
+        for (at, unit) in units.iter().enumerate() {
+            if unit.dwo_id.is_some() {
+                missing.split_units += u64::from(self.split.is_missing(&dwarf, unit)?);
+                continue;
+            }
+            let (lacks_names, lacks_lines) = (lacks_mangled_names(unit)?, lacks_first_lines(unit)?);
+            if lacks_names || lacks_lines {
+                let mut names = Vec::new();
+                self.note(offset_of(unit), functions.add_names(at, &mut names))?;
+                missing.short_names.extend(names.iter().filter(|_| lacks_names).cloned());
+                missing.first_lines.extend(names.into_iter().filter(|_| lacks_lines));
+            }
+        }
+        if !missing.short_names.is_empty() {
+            symbols.for_each(|symbol| {
+                missing.short_names.remove(symbol);
+            });
+        }
+        Ok(missing)
+    }
+
     /// The functions at addresses, as in [`inline_chains`]; `most` bounds the functions of all stored chains. Damaged
     /// units are read as far as they can be.
     ///
@@ -378,7 +430,13 @@ impl<'i> DebugInfo<'i> {
             return Ok(());
         }
         let mut lines = Lines::read(dwarf, unit)?;
-        let rest = self.split.sections(dwarf, unit).ok().flatten();
+        let rest = match self.split.sections(dwarf, unit) {
+            Ok(sections) => sections,
+            Err(error) => {
+                found.missing.get_or_insert(error.with_hint(NEEDS_SPLIT_FILES));
+                None
+            }
+        };
         let rest = rest.as_ref().map(|sections| self.split.unit(sections, dwarf, unit)).transpose()?.flatten();
         match rest {
             Some((dwarf, unit)) => {
@@ -640,6 +698,17 @@ impl<'u, 'a> Functions<'u, 'a> {
                 let line = self.number(place, constants::DW_AT_decl_line);
                 local.extend(function.map(|function| (found.len(), function)));
                 found.push(Subprogram { name, ranges, line });
+            }
+        }
+        Ok(())
+    }
+
+    /// Appends the names of all functions of a unit, also of those that have no code of their own.
+    fn add_names(&mut self, at: usize, names: &mut Vec<Arc<[u8]>>) -> Result<()> {
+        let mut entries = self.units[at].entries();
+        while let Some(entry) = entries.next_dfs().map_err(damaged)? {
+            if entry.tag() == constants::DW_TAG_subprogram {
+                names.extend(self.name_in_debug_info((at, entry.offset()))?.map(|(name, _)| name));
             }
         }
         Ok(())

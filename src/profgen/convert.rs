@@ -3,7 +3,7 @@
 use super::contexts::{self, ContextCounters, ContextFindings, ContextOptions, count_by_context, make_context_profile};
 use super::counters::{Counters, RunFindings};
 use super::finish::{FinishOptions, finish};
-use super::functions::{Function, Functions};
+use super::functions::Function;
 use super::line_profile::ProfileOptions;
 use super::plain::PlainFindings;
 use super::probe_profile::ProbeFindings;
@@ -20,11 +20,12 @@ use crate::input::{Access, Format, Input, OtherFormat};
 use crate::limits::Limits;
 use crate::model::Loss;
 use crate::names::without_rust_hash;
-use crate::objects::NEEDS_SPLIT_FILES;
 use crate::partial::{InputState, PartialInput};
 use crate::perf::is_recording;
-use crate::sampleprof::SampleProfile;
+use crate::sampleprof::{FunctionName, FunctionRecord, SampleProfile};
+use std::collections::BTreeSet;
 use std::io::Read;
+use std::sync::Arc;
 
 /// The first bytes of a file, which tell its format.
 const START_BYTES: u64 = 4096;
@@ -201,7 +202,7 @@ pub fn make(
     if report.density < ENOUGH_DENSITY && report.density > 0.0 && used != 0 {
         report.enough_samples = Some((used as f64 * ENOUGH_DENSITY / report.density).ceil() as u64);
     }
-    let warnings = warnings_of(&report, counters, program).into_iter().map(Warning::new).collect();
+    let warnings = warnings_of(&report, counters, program, &profile).into_iter().map(Warning::new).collect();
     if !counters.is_plain() {
         report.plain.used = 0;
     }
@@ -238,7 +239,7 @@ fn counted_by_context(
 fn require_functions(program: &Program<'_>) -> Result<()> {
     if program.has_no_functions() {
         if let Some(missing) = &program.missing_debug_info {
-            return Err(missing.clone().with_hint(NEEDS_SPLIT_FILES));
+            return Err(missing.clone());
         }
         if !program.debug.is_empty() {
             return Err(Error::nothing_found("the debug info of the program has no functions")
@@ -476,15 +477,43 @@ fn without_samples(inputs: &[Input], program: &Program<'_>, limits: &Limits) -> 
     })
 }
 
+/// Returns the names of all functions with samples, also of inlined ones.
+fn names_of(profile: &SampleProfile) -> BTreeSet<&[u8]> {
+    let mut open: Vec<&FunctionRecord> = profile.functions.iter().collect();
+    let mut names = BTreeSet::new();
+    while let Some(record) = open.pop() {
+        if let FunctionName::Text(name) = profile.name(record.name) {
+            names.insert(name);
+        }
+        open.extend(record.call_sites.iter().map(|site| &site.callee));
+    }
+    names
+}
+
 /// Warns of names by which compilers do not find the samples of functions, or find those of others.
-fn warn_of_names(functions: &Functions, counters: &Counters, warnings: &mut Vec<String>) {
+fn warn_of_names(program: &Program<'_>, counters: &Counters, profile: &SampleProfile, warnings: &mut Vec<String>) {
+    let functions = &program.functions;
     let starts = || counters.runs.keys().map(|(start, _)| *start);
     let short = functions.short_names(starts());
-    if !short.is_empty() {
+    let named = names_of(profile);
+    let missing = |names: &BTreeSet<Arc<[u8]>>| named.iter().filter(|name| names.contains(**name)).count();
+    let inlined = named.iter().filter(|name| {
+        program.missing.short_names.contains(**name) && !short.iter().any(|function| *function.name == ***name)
+    });
+    let number = short.len() + inlined.count();
+    if number != 0 {
         warnings.push(format!(
             "debug info has no mangled name of {}, so LLVM does not find the samples (GCC does): build with -g2 or \
              -fdebug-info-for-profiling of clang, or -C debuginfo=2 of rustc",
-            number_of(short.len(), "function")
+            number_of(number, "function")
+        ));
+    }
+    let without_line = missing(&program.missing.first_lines);
+    if without_line != 0 {
+        warnings.push(format!(
+            "debug info has no line of the declaration of {}, so compilers do not find the lines of the samples: build \
+             with -g2 or -fdebug-info-for-profiling of clang, or -C debuginfo=2 of rustc",
+            number_of(without_line, "function")
         ));
     }
     let mut several: Vec<&Function> =
@@ -509,7 +538,12 @@ fn warn_of_names(functions: &Functions, counters: &Counters, warnings: &mut Vec<
     }
 }
 
-fn warnings_of(report: &SampleReport, counters: &Counters, loaded: &Program<'_>) -> Vec<String> {
+fn warnings_of(
+    report: &SampleReport,
+    counters: &Counters,
+    loaded: &Program<'_>,
+    profile: &SampleProfile,
+) -> Vec<String> {
     let SampleReport { program, read, runs, plain, probes, contexts, .. } = report;
     let mut warnings = if counters.is_plain() { plain.warnings(loaded.name(), loaded.is_of_go) } else { Vec::new() };
     if let Some(damage) = loaded.damage() {
@@ -517,7 +551,10 @@ fn warnings_of(report: &SampleReport, counters: &Counters, loaded: &Program<'_>)
         warnings.push(format!("{units} of debug info cannot be read as a whole, the first because of {damage}"));
     }
     if !loaded.has_probes() {
-        warn_of_names(&loaded.functions, counters, &mut warnings);
+        warn_of_names(loaded, counters, profile, &mut warnings);
+    }
+    if let Some(missing) = loaded.missing_debug_info.as_ref().filter(|_| program.missing_units == 0) {
+        warnings.push(missing.to_string());
     }
     let mut say = |count: u64, text: &dyn Fn(String) -> String, what: &str| {
         if count != 0 {

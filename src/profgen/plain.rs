@@ -76,6 +76,11 @@ impl PlainFindings {
         }
         if is_of_go {
             warnings.push("Go's compiler reads no sample profiles: merge the recording into default.pgo".to_string());
+        } else if self.calls == 0 && self.without_function != 0 {
+            warnings.push(format!(
+                "no call chain has a call between functions of {program} with debug info: compile all of it with -g, and \
+                 record with `perf record -g`"
+            ));
         } else if self.calls == 0 {
             warnings.push(format!(
                 "no call chain has a call within {program}: if there are calls, record with `perf record -g` and compile it \

@@ -11,7 +11,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::input::InputBytes;
 use crate::limits::Limits;
 use crate::model::{Release, name_ref};
-use crate::objects::{self, DebugInfo, is_code, is_code_in_file, is_package};
+use crate::objects::{self, DebugInfo, MissingDebugInfo, is_code, is_code_in_file, is_package};
 use crate::sampleprof::{Rules, SymbolList};
 use object::elf::{PF_X, PT_LOAD, SHF_ALLOC, STT_FUNC};
 use object::pe::IMAGE_SCN_CNT_INITIALIZED_DATA;
@@ -166,6 +166,8 @@ pub struct Program<'f> {
     pub(super) has_no_code: bool,
     /// Why split debug info was not found.
     pub(super) missing_debug_info: Option<Error>,
+    /// Data that the debug info of functions lacks.
+    pub(super) missing: MissingDebugInfo,
     findings: LoadFindings,
 }
 
@@ -234,6 +236,7 @@ impl<'f> Program<'f> {
         }
         let of_copies = !files.ignore_debug_symbols;
         symbols.all.iter().for_each(|(name, address)| functions.note_symbol(name, *address, of_copies));
+        let missing = debug.missing(symbols.all.iter().map(|(name, _)| &**name)).map_err(in_debug)?;
         let has_no_symbols = symbols.all.is_empty();
         let code = symbols.decode(&file, limits).map_err(in_program)?;
         let (functions_without_entry, number) = functions.without_entry(debug.code_start);
@@ -267,7 +270,9 @@ impl<'f> Program<'f> {
             symbols: symbol_guids,
             has_no_symbols,
             has_no_code: !file.sections().any(|section| is_code_in_file(&section)),
-            missing_debug_info: subprograms.missing,
+            missing_debug_info: objects::shared_debug_info(info)
+                .or(subprograms.missing.map(|error| error.with_hint(objects::NEEDS_SPLIT_FILES))),
+            missing,
             findings,
         })
     }

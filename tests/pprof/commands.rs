@@ -167,6 +167,7 @@ fn profiles_in_a_form_that_go_does_not_read_are_errors() {
     {
         let found = folder.ends(3, &format!("check {name}")).0;
         assert!(found.contains("error: pprof.go-refuses") && found.contains("error: pprof.go-form"), "{name}: {found}");
+        assert!(found.contains("unusable\n") && !found.contains("record again"), "{name}: {found}");
         let info = folder.shows(&format!("info {name}"));
         assert!(info.contains(&format!("go build -pgo, profbridge, after {step}\n")), "{name}: {info}");
         assert!(!info.contains("as default.pgo of Go"), "{name}: {info}");

@@ -4,8 +4,14 @@ use crate::recording::{RECORDER, can_record, compile, perf_data, perf_record, re
 use crate::schema::assert_has_schema;
 use crate::support::{Folder, available, errors};
 use serde_json::Value;
+use std::process::Output;
 
 const FRAMES: &str = "-fno-omit-frame-pointer -mno-omit-leaf-frame-pointer";
+
+/// Standard output.
+fn printed(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
 
 /// Creates a directory with a recorder, if all tools are installed.
 fn folder(test: &str, tools: &[&str]) -> Option<Folder> {
@@ -53,11 +59,67 @@ fn short_names_in_debug_info_are_announced() {
         folder.run(&format!("clang-22 -O2 {flags} adder.cpp -o prog"));
         record(&folder, "prog");
         let output = folder.run("profbridge convert prog.txt --binary prog -o out.proftext");
-        let said = "debug info has no mangled name of 1 function";
-        assert_eq!(errors(&output).contains(said), is_short, "{flags}: {}", errors(&output));
+        // One is not inlined, and one is.
+        for said in ["debug info has no mangled name of 2 functions", "no line of the declaration of 2 functions"] {
+            assert_eq!(errors(&output).contains(said), is_short, "{flags}: {}", errors(&output));
+        }
         let profile = std::fs::read_to_string(folder.path("out.proftext")).expect("it is text");
         assert_eq!(profile.contains("Adder"), !is_short, "{flags}: {profile}");
     }
+}
+
+/// Profiles count lines from the declaration of the function.
+#[test]
+fn functions_without_the_line_of_their_declaration_are_announced() {
+    const SOURCE: &str = "
+        volatile int sink;
+
+
+        static inline int step(int x) { return x % 7 == 3 ? x + 5 : x * 3; }
+        __attribute__((noinline)) int both(int x) {
+            int r = step(x) + step(x + 1);
+            sink = r;
+            return r;
+        }
+        int main() {
+            for (int i = 0; i < 3000; i++) both(i);
+        }
+    ";
+    let Some(folder) = folder("lines of declarations", &["clang-22"]) else { return };
+    folder.write("steps.c", SOURCE);
+    for (flags, lacks) in [("-g1", true), ("-g", false), ("-g1 -fdebug-info-for-profiling", false)] {
+        folder.run(&format!("clang-22 -O2 {flags} steps.c -o prog"));
+        record(&folder, "prog");
+        let output = folder.run("profbridge convert prog.txt --binary prog -o out.proftext");
+        let said = errors(&output).contains("debug info has no line of the declaration of 2 functions");
+        assert_eq!(said, lacks, "{flags}: {}", errors(&output));
+        let info = printed(&folder.run("profbridge info prog"));
+        assert_eq!(info.contains("functions without the line of their declaration"), lacks, "{flags}: {info}");
+        let fit = printed(&folder.run("profbridge fit out.proftext --against prog"));
+        let (row, note) = ("not compared                         2  100.00 %", "without the line of their declaration");
+        assert_eq!([fit.contains(row), fit.contains(note)], [lacks; 2], "{flags}: {fit}");
+    }
+}
+
+#[test]
+fn debug_info_that_programs_share_is_named() {
+    let Some(folder) = folder("shared debug info", &["clang-22", "dwz"]) else { return };
+    let source = folder.path("step.c").display().to_string();
+    let functions: String =
+        (0..40).map(|at| format!("static int f{at}(int a, int b) {{ return a * {at} + b; }}\n")).collect();
+    let calls: String = (0..40).map(|at| format!("sink += f{at}(i, {at});")).collect();
+    folder.write(
+        "step.c",
+        format!("{functions}volatile int sink; int main() {{ for (int i = 0; i < 3000; i++) {{ {calls} }} }}"),
+    );
+    folder.run(&format!("clang-22 -O2 -g -gdwarf-4 {source} -o prog"));
+    folder.run(&format!("clang-22 -O2 -g -gdwarf-4 {source} -o other"));
+    folder.run("dwz -m common.debug prog other");
+    record(&folder, "prog");
+    let info = printed(&folder.run("profbridge info prog"));
+    assert!(info.contains("not for functions whose debug info is in a shared file (dwz -m)"), "{info}");
+    let (_, message) = folder.failure("profbridge convert prog.txt --binary prog -o out.proftext");
+    assert!(message.contains("a part of the debug info is in common.debug, which is not read"), "{message}");
 }
 
 /// GCC writes no mangled names of local functions to debug info.

@@ -356,6 +356,25 @@ fn functions_that_the_linker_removed_hide_no_inlined_ones() {
     assert!(stacks.contains("outer;part::inner ") && !stacks.contains("outer "), "{stacks}");
 }
 
+/// Inlined functions are in the split debug info.
+#[test]
+fn missing_files_of_split_debug_info_are_named() {
+    let folder = Folder::new("perf-split");
+    folder.write("spin.c", PROGRAM);
+    let at = &folder.0;
+    let build = ["-O1", "-g", "-gsplit-dwarf", "-fno-omit-frame-pointer", "-c", "spin.c", "-o", "spin.o"];
+    let record = ["record", "-q", "-F", "199", "-e", "cpu-clock:u", "-g", "-o", "perf.data", "./spin"];
+    if !runs("clang-22", &build, at) || !runs("clang-22", &["spin.o", "-o", "spin"], at) || !runs("perf", &record, at) {
+        let _ = std::io::Write::write_all(&mut std::io::stderr(), b"SKIPPED: perf cannot record here\n");
+        return;
+    }
+    let convert = || folder.ok("convert perf.data --binary spin -o a.collapsed");
+    assert!(!convert().contains("inlined functions are missing"));
+    std::fs::remove_file(at.join("spin.dwo")).unwrap();
+    let warnings = convert();
+    assert!(warnings.contains("inlined functions are missing") && warnings.contains("spin.dwo"), "{warnings}");
+}
+
 #[test]
 fn a_stripped_program_has_the_functions_of_its_separate_debug_file() {
     for layout in ["separate-code", "noseparate-code"] {

@@ -10,7 +10,7 @@ use profbridge::input::{Family, Format, Input};
 use profbridge::instr::Release;
 use profbridge::instr::memory_profiles::{self, MemProfOptions};
 use profbridge::memprof::raw::Programs;
-use profbridge::memprof::report::{MemoryReport, ReportOptions, SortBy, warning_about_names};
+use profbridge::memprof::report::{MemoryReport, ReportOptions, SortBy, warnings_about_functions};
 use profbridge::memprof::{Hotness, HotnessThresholds};
 use profbridge::{Error, Result};
 use std::path::{Path, PathBuf};
@@ -156,8 +156,8 @@ impl ShowMemoryArgs {
             return Ok(ExitCode::SUCCESS);
         }
         let profile = memory_profiles::load(file, &read)?;
-        let warning = warning_about_names(&profile);
-        warning.iter().for_each(|warning| console::warning(&warning.clone().in_file(&file.path)));
+        let warnings = warnings_about_functions(&profile);
+        warnings.into_iter().for_each(|warning| console::warning(&warning.in_file(&file.path)));
         let report = MemoryReport::new(&profile, &self.options(topn));
         if json {
             let file = FileJson::of(file);

@@ -45,16 +45,20 @@ pub(crate) struct ProgramFacts {
     pub(crate) has_go: bool,
     /// Whether allocations are profiled (`-fmemory-profile`).
     pub(crate) has_memprof: bool,
-    /// Whether GCC instrumented it, which writes `.gcda` files.
+    /// Whether it was instrumented with `--coverage`, and writes `.gcda` files.
     pub(crate) has_gcov: bool,
+    /// Whether that was clang.
+    pub(crate) has_gcov_of_clang: bool,
     /// Whether debug info has line tables.
     pub(crate) has_lines: bool,
     /// Units whose split debug info was not found.
     pub(crate) missing_units: u64,
-    /// Whether debug info has functions of C++, but none of the mangled names of their symbols.
+    /// Whether a part of debug info is in a file that several programs share.
+    pub(crate) has_shared_debug_info: bool,
+    /// Whether debug info has functions of C++ and Rust without their mangled names.
     pub(crate) has_short_names: bool,
-    /// Whether it defines functions of C++ with mangled names.
-    has_mangled_symbols: bool,
+    /// Whether debug info has functions without the line of their declaration.
+    pub(crate) lacks_first_lines: bool,
     /// Whether debug info is in another file.
     pub(crate) has_debug_link: bool,
     /// Whether it has descriptors of pseudo-probes.
@@ -125,10 +129,12 @@ impl ProgramFacts {
         if file.kind() == object::ObjectKind::Relocatable || file.section_by_name(".debug_info").is_none() {
             return;
         }
+        self.has_shared_debug_info = objects::shared_debug_info(file).is_some();
         match objects::MissingDebugInfo::find(file, path, limits) {
             Ok(missing) => {
                 self.missing_units = missing.split_units;
-                self.has_short_names = missing.mangled_names && self.has_mangled_symbols;
+                self.has_short_names = !missing.short_names.is_empty();
+                self.lacks_first_lines = !missing.first_lines.is_empty();
             }
             Err(error) => self.faults.push(error.to_string()),
         }
@@ -156,11 +162,11 @@ impl ProgramFacts {
             let name = if is_mach { name.strip_prefix(b"_").unwrap_or(name) } else { name };
             self.has_symbols |= !name.is_empty() && symbol.is_definition();
             self.has_gcov |= name.starts_with(b"__gcov_");
+            self.has_gcov_of_clang |= name.starts_with(b"__llvm_gcov_");
             self.has_memprof |= name.starts_with(b"__memprof_");
             if symbol.is_undefined() {
                 continue;
             }
-            self.has_mangled_symbols |= symbol.kind() == object::SymbolKind::Text && name.starts_with(b"_Z");
             if let Some((_, version)) = RUNTIME_FUNCTIONS.iter().find(|(function, _)| *function == name) {
                 self.runtime = self.runtime.max(Some(*version));
             }

@@ -11,7 +11,7 @@ use crate::limits::Limits;
 use crate::model::{ProfileKind, Release, SymbolTable, name_ref};
 use crate::objects::{
     self, Entry, NEEDS_SPLIT_FILES, Slice, SplitDebugInfo, contents, damaged, find_attribute, function_name, is_of_gcc,
-    lacks_mangled_names, load_sections, ranges_of,
+    lacks_first_lines, lacks_mangled_names, load_sections, ranges_of,
 };
 use crate::raw::correlate::{CorrelationKind, Image};
 use gimli::{Dwarf, EndianSlice, Unit, constants};
@@ -174,6 +174,7 @@ pub fn read_sampled_program(path: &Path, bytes: &[u8], limits: &Limits) -> Resul
     }
     let has_symbols = !functions.is_empty();
     let (has_checksums, has_lines) = (!probes.is_empty(), !lines.last_lines.is_empty());
+    let lacks_first_lines = lines.lack_first_lines;
     for probe in probes {
         functions.entry(probe.name).or_default().checksum = Some(probe.checksum);
     }
@@ -200,6 +201,7 @@ pub fn read_sampled_program(path: &Path, bytes: &[u8], limits: &Limits) -> Resul
     let mut program = SampledProgram::new(format!("{} of the program", words.join(", ")), functions);
     program.has_checksums = has_checksums;
     program.short_names = short_names;
+    program.lacks_first_lines = lacks_first_lines;
     program.release = release(&file, limits);
     // Addresses of object files count from the start of each section.
     let is_linked = file.kind() != object::ObjectKind::Relocatable;
@@ -223,6 +225,8 @@ struct SourceLines {
     last_lines: BTreeMap<Vec<u8>, LastLines>,
     /// The addresses of rows of line tables, sorted: from, to.
     covered: Vec<(u64, u64)>,
+    /// Whether there are units whose functions have no line of their declaration.
+    lack_first_lines: bool,
 }
 
 /// The last lines of the copies of a function.
@@ -269,7 +273,7 @@ fn covered(unit: &Unit<Slice<'_>>, found: &mut Vec<(u64, u64)>) -> Result<()> {
 ///
 /// Unable to correlate if debug info is damaged, or its split files are missing.
 fn read_source_lines(file: &object::File<'_>, path: &Path, limits: &Limits) -> Result<SourceLines> {
-    let mut found = SourceLines { last_lines: BTreeMap::new(), covered: Vec::new() };
+    let mut found = SourceLines { last_lines: BTreeMap::new(), covered: Vec::new(), lack_first_lines: false };
     // In ELF object files, the references between sections are relocations, which the linker applies.
     if file.format() == object::BinaryFormat::Elf && file.kind() == object::ObjectKind::Relocatable {
         return Ok(found);
@@ -293,6 +297,7 @@ fn read_source_lines(file: &object::File<'_>, path: &Path, limits: &Limits) -> R
         let (dwarf, named) = rest.as_ref().map_or((&dwarf, unit), |(dwarf, rest)| (dwarf, rest));
         // GCC finds functions by their plain names.
         let has_full_names = !lacks_mangled_names(named)? || is_of_gcc(dwarf, named, None);
+        found.lack_first_lines |= lacks_first_lines(named)?;
         lines.add_to(&mut found.last_lines, has_full_names);
         covered(unit, &mut found.covered)?;
     }

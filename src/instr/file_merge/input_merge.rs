@@ -17,6 +17,7 @@ use crate::instr::memory_profiles;
 use crate::instr::open::{WORTH_A_WINDOW, outline_of, read_with, window_of_text};
 use crate::instr::{AddOutcome, InputOptions};
 use crate::memory::{self, SharedBytes};
+use crate::memprof::report::warning_about_lines;
 use crate::memprof::{MemoryProfile, Source};
 use crate::model::{ProfileKind, ProfileReader, RecordId, RecordRef, RecordView, ValueCount, ValueKind};
 use crate::partial::Frame;
@@ -235,6 +236,10 @@ impl<'m, 't, 'l> InputMerge<'m, 't, 'l> {
             }
         }
         let (profile, source) = read?;
+        if !options.read.compat.is_llvm() {
+            let warning = warning_about_lines(&profile);
+            self.report.warnings.extend(warning.map(|warning| warning.in_file(&self.input.path)));
+        }
         self.report.kind = Some(ProfileKind::MEMPROF);
         merger
             .begin_without_records(ProfileKind::MEMPROF)

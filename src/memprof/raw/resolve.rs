@@ -176,7 +176,7 @@ pub fn resolve(raw: &RawMemProf<'_>, programs: &[Arc<Program>], release: Release
     let addresses = ProgramAddresses::of(raw, &images)?;
     let chains = addresses.chains(&images, &mut room)?;
     let places = vec![None; chains.len()];
-    let mut resolver = Resolver { profile: MemoryProfile::new(Schema::FULL), places };
+    let mut resolver = Resolver { profile: MemoryProfile::new(Schema::FULL), places, without_line: HashSet::default() };
     let mut left = chains.iter().filter(|chain| is_of_the_program(chain)).count();
     if left == 0 {
         let error = nothing_found(raw);
@@ -193,6 +193,7 @@ pub fn resolve(raw: &RawMemProf<'_>, programs: &[Arc<Program>], release: Release
     }
     drop(chains);
     let stacks = resolver.records(raw, &addresses, &mut room)?;
+    resolver.profile.functions_without_line = resolver.without_line.len();
     Ok(Resolved { profile: resolver.profile, stacks })
 }
 
@@ -328,7 +329,7 @@ impl ProgramAddresses {
             // LLVM takes the code near address 0 for that of removed functions.
             let code_start = 0;
             let found = objects::inline_chains(file, &program.path, &sorted, &program.limits, most, code_start);
-            let found = found.map_err(|error| error.within(&program.path))?;
+            let (found, _) = found.map_err(|error| error.within(&program.path))?;
             room.take(found.iter().map(Vec::len).sum(), PLACE)?;
             numbers.iter().zip(found).for_each(|(number, chain)| chains[*number] = chain);
         }
@@ -348,6 +349,8 @@ struct Resolver {
     profile: MemoryProfile,
     /// The frames of each address of the program, by number.
     places: Vec<Option<Place>>,
+    /// The functions that have no line of their declaration.
+    without_line: HashSet<u64>,
 }
 
 /// An address in the program.
@@ -369,6 +372,9 @@ impl Resolver {
             // LLVM's name for a function with an unknown name that contains an inlined one.
             let name = frame.function.as_deref().unwrap_or(b"<invalid>");
             let function = guid(name);
+            if frame.start_line == 0 && frame.line != 0 && frame.function.is_some() {
+                self.without_line.insert(function);
+            }
             self.profile.names.entry(function).or_insert_with(|| canonical_name(name).to_vec());
             frames.push(self.profile.stacks.intern_frame(Frame {
                 function,

@@ -126,7 +126,7 @@ impl Program {
             objects::inline_chains(info, path, &sorted, limits, most, code_start)
         });
         let (chains, fault) = match chains {
-            Some(Ok(chains)) => (chains, None),
+            Some(Ok((chains, missing))) => (chains, missing),
             Some(Err(error)) => (Vec::new(), Some(error)),
             None => (Vec::new(), None),
         };
