@@ -283,7 +283,9 @@ mod tests {
             assert_eq!(part.version.as_deref(), Some("B12*"));
             assert_eq!(part.byte_order, Some(order.to_string()));
             assert_eq!(part.facts[0].value, "0x01020304");
+            assert_eq!(part.read_by.as_deref(), Some("gcov of the GCC that compiled the program"));
         }
+        assert_eq!(gcda(b"adcg*804\x04\x03\x02\x01").unwrap().read_by.as_deref(), Some("llvm-cov gcov"));
     }
 
     #[test]

@@ -174,6 +174,23 @@ fn compilers_read_our_files_as_those_of_their_own_tool() {
     }
 }
 
+/// Lines count from the declaration of their function.
+#[test]
+fn functions_without_the_line_of_their_declaration_are_announced() {
+    let Some(tools) = toolchain(22) else { return };
+    for (flags, lacks) in [(&["-gmlt"][..], false), (&["-gmlt", "-fno-debug-info-for-profiling"], true)] {
+        let run = Run::new(&tools, SOURCE, flags);
+        let said = |arguments: &[&str]| {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_profbridge"));
+            let command = command.args(arguments).args(["--profiled-binary=program", "dump.memprofraw"]);
+            text(&done(command.current_dir(&run.folder)).stderr).contains("no line of the declaration of ")
+        };
+        assert_eq!([said(&["show"]), said(&["merge", "-o", "out.profdata"])], [lacks; 2], "{flags:?}");
+        let info = done(Command::new(env!("CARGO_BIN_EXE_profbridge")).arg("info").arg(run.path("program")));
+        assert_eq!(text(&info.stdout).contains("but lines of functions are missing"), lacks, "{flags:?}");
+    }
+}
+
 #[test]
 fn split_debug_info_is_followed() {
     let Some(tools) = toolchain(22) else { return };
