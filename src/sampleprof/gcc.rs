@@ -190,7 +190,8 @@ pub(super) fn write(names: &Names, records: &[&FunctionRecord], version: Written
     let mut writer = Writer { names, order: Vec::new(), index: HashMap::new(), body: Sink::new(Endian::Little) };
     writer.body.u32(records.len() as u32);
     for record in records {
-        writer.body.u64(record.head);
+        // GCC scales all counts of a function by its entries, so with 0 entries the function would be cold.
+        writer.body.u64(record.head.max(u64::from(record.total != 0)));
         writer.record(record)?;
     }
     let mut table = Sink::new(Endian::Little);

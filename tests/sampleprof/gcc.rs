@@ -58,6 +58,40 @@ fn gcc_uses_the_counts_of_a_written_file() {
     assert!(String::from_utf8_lossy(&old.stderr).contains("profile version 1 does not match 2"));
 }
 
+/// Samples seldom are in the first instructions of a long loop. GCC makes functions without entries cold.
+#[test]
+fn sampled_functions_have_an_entry() {
+    const LOOP: &str = "volatile long sink;
+static inline int mix(int x, int k) {
+  if (x % 8 == 0)
+    return x * 3 + k;
+  return x ^ k;
+}
+__attribute__((noinline)) long work(int n) {
+  long s = 0;
+  for (int i = 0; i < n; i++) {
+    s += mix(i, 5);
+    if (i % 16 == 3)
+      sink = s;
+  }
+  return s;
+}
+int main(void) {
+  for (int i = 0; i < 3000; i++)
+    sink = work(100000);
+  return 0;
+}
+";
+    if !available("sampled_functions_have_an_entry", &["gcc"]) {
+        return;
+    }
+    let workspace = Workspace::with(&[]);
+    workspace.write("app.c", LOOP);
+    workspace.write("app.prof", "work:1351:0\n 2.1: 182\n 3: 105\n 4: 299\n 3: mix:539\n  2: 374\nmain:1:0\n 2: 1\n");
+    workspace.run("profbridge convert app.prof -o fbdata.afdo --to gcc");
+    assert!(hot_functions(&workspace, "-fauto-profile=fbdata.afdo").contains(&"work".to_string()));
+}
+
 #[test]
 fn written_files_read_back_equal() {
     let workspace = workspace();
