@@ -266,7 +266,7 @@ fn push_part(description: &mut Description, file: Option<&object::File<'_>>, fac
     if facts.is_instrumented() {
         push_instrumentation(&mut part, facts);
     } else if facts.has_gcov_of_clang {
-        part.fact("instrumented", "by clang --coverage; it writes .gcda files, which llvm-cov gcov reads");
+        part.fact("instrumented", "by clang, for gcov; it writes .gcda files, which llvm-cov gcov reads");
     } else if facts.has_gcov {
         part.fact("instrumented", "by GCC; it writes .gcda files, which gcov reads");
     } else {
@@ -439,8 +439,8 @@ fn advice_on(facts: &ProgramFacts) -> Vec<String> {
     }
     if facts.has_gcov {
         advice.push(
-            "counts of --coverage are not an LLVM profile: use gcov (GCC) or llvm-cov gcov (clang), or compile with clang \
-             -fprofile-generate"
+            "counts for gcov are not an LLVM profile: read them with gcov (GCC) or llvm-cov gcov (clang), or compile with \
+             clang -fprofile-generate"
                 .to_string(),
         );
         return advice;
