@@ -99,19 +99,21 @@ impl MissingDebugInfo {
 
 /// Returns true for units with functions of which none has the line of its declaration: those of clang's `-g1`.
 pub(crate) fn lacks_first_lines(unit: &Unit<Slice<'_>>) -> Result<bool> {
-    let (mut has_named, mut has_line) = (false, false);
+    let mut has_named = false;
     for entry in (1..).map_while(|code| unit.abbreviations.get(code)) {
         let has = |name| entry.attributes().iter().any(|attribute| attribute.name() == name);
         // Declarations of other functions always have it, and functions that compilers make never.
         let is_other = || has(constants::DW_AT_declaration) || has(constants::DW_AT_artificial);
         if entry.tag() == constants::DW_TAG_subprogram && !is_other() {
+            if has(constants::DW_AT_decl_line) {
+                return Ok(false);
+            }
             has_named |= has(constants::DW_AT_name);
-            has_line |= has(constants::DW_AT_decl_line);
         }
     }
     // Assemblers and Go's compiler do not read sample profiles.
     let others = [constants::DW_LANG_Mips_Assembler, constants::DW_LANG_Go];
-    Ok(has_named && !has_line && !is_of_language(unit, &others)?)
+    Ok(has_named && !is_of_language(unit, &others)?)
 }
 
 /// Returns true for units of C++ and Rust that have functions, but neither mangled names nor first lines, or types and

@@ -94,7 +94,11 @@ fn sample_profiles_of_plain_programs_are_described() {
     let folder = sources();
     for (command, expected) in [
         ("clang-22", "not usable: neither line tables nor pseudo-probes"),
-        ("clang-22 -gline-tables-only", "usable, by lines, for functions that have them"),
+        ("clang-22 -g", "usable, by lines, for functions that have them"),
+        (
+            "clang-22 -gline-tables-only",
+            "usable, by lines, but not for functions without the line of their declaration in debug info",
+        ),
         ("clang-22 -fpseudo-probe-for-profiling", "usable, by pseudo-probes"),
         ("gcc -g", "usable, by lines, for functions that have them"),
     ] {
@@ -137,6 +141,8 @@ fn sample_profiles_of_plain_programs_are_described() {
     assert_eq!(facts(&info(&folder, "app"), "memory profile"), ["yes (-fmemory-profile)"]);
     folder.run("gcc --coverage main.c helper.c -o app");
     assert!(facts(&info(&folder, "app"), "instrumented")[0].starts_with("by GCC"));
+    folder.run("clang-22 --coverage main.c helper.c -o app");
+    assert!(facts(&info(&folder, "app"), "instrumented")[0].starts_with("by clang, for gcov"));
 }
 
 /// Linkers keep the first version variable. The other objects and the runtime do not matter.

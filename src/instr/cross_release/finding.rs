@@ -137,8 +137,8 @@ impl FindingKind {
                     .into(),
             ),
             Self::BitmapOfOtherRelease => Some(
-                "LLVM 19 changed MC/DC bitmaps, and llvm-cov can crash on the others; merge profiles of LLVM 18 \
-                 separately, for LLVM 18"
+                "LLVM 19 changed MC/DC bitmaps, and llvm-cov can crash on the others; merge profiles of LLVM 18 for LLVM \
+                 18, and those of later releases separately, for LLVM 19 or later"
                     .into(),
             ),
             Self::UnknownTarget => Some("pass the raw profiles of the whole program; the targets are unchanged".into()),
