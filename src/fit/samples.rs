@@ -246,7 +246,7 @@ fn verdict(
     if places.needs_lines && !function.has_lines {
         return unusable(NO_LINES);
     }
-    if program.lacks_first_lines && function.last_line.is_none() {
+    if program.lacks_first_lines && !function.has_first_line {
         return Verdict { class: Class::NotCompared, now, detail: Some(NO_FIRST_LINE.to_string()) };
     }
     let after_end = function.last_line.and_then(|last| {
@@ -535,6 +535,8 @@ pub struct SampledFunction {
     pub(super) line_at_bounds: u32,
     /// Whether a line table covers it.
     pub has_lines: bool,
+    /// Whether debug info has the line of its declaration, from which profiles count lines.
+    pub(super) has_first_line: bool,
 }
 
 /// The data that a compiler needs to match samples with the new build.
@@ -562,7 +564,7 @@ pub struct SampledProgram {
     pub(super) places: Places,
     /// Hashes of names without classes and parameters, which debug info has in place of mangled ones.
     pub(super) short_names: HashSet<NameRef>,
-    /// Whether debug info has functions without the line of their declaration, from which profiles count lines.
+    /// Whether debug info has functions without the line of their declaration.
     pub(super) lacks_first_lines: bool,
     by_hash: HashMap<NameRef, Vec<u8>>,
 }

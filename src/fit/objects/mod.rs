@@ -188,7 +188,7 @@ pub fn read_sampled_program(path: &Path, bytes: &[u8], limits: &Limits) -> Resul
         let lines = last.lines.filter(|_| last.has_whole_copy);
         function.last_line = lines.map(|(last_line, _)| last_line);
         function.line_at_bounds = lines.map_or(0, |(_, at_bounds)| at_bounds);
-        function.has_lines = true;
+        (function.has_lines, function.has_first_line) = (true, last.has_first_line);
     }
     if functions.is_empty() {
         let detail = "the program has no symbols, probes or debug info".to_string();
@@ -239,6 +239,8 @@ struct LastLines {
     has_whole_copy: bool,
     /// Whether compilers use this name, even if no symbol has it.
     has_full_name: bool,
+    /// Whether there is the line of its declaration.
+    has_first_line: bool,
 }
 
 impl SourceLines {
@@ -445,6 +447,7 @@ impl UnitLines {
             let of_function = found.entry(name).or_default();
             of_function.has_whole_copy |= subroutine.is_whole;
             of_function.has_full_name |= has_full_names;
+            of_function.has_first_line |= first > 0;
             if first > 0 && last >= first {
                 let (known, at_bounds) = of_function.lines.get_or_insert_default();
                 let lines = |line: u64| u32::try_from(line.saturating_sub(first)).unwrap_or(u32::MAX);
