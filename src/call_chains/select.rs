@@ -186,7 +186,7 @@ impl StackTable {
         let mut out = self.with_same_names();
         for sample in self.samples() {
             let frames: Vec<FrameId> = self.frames(sample.key.stack).collect();
-            self.add_turned(&mut out, sample.key, sample.hits, &frames);
+            self.add_turned(&mut out, sample, &frames);
         }
         out
     }
@@ -206,7 +206,7 @@ impl StackTable {
                 let frame = out.intern_frame(self.frame(frame));
                 stack = out.push_frame(Some(stack), frame);
             }
-            out.add(SampleKey { stack, ..sample.key }, sample.hits);
+            out.add_sample(Sample { key: SampleKey { stack, ..sample.key }, ..sample });
         }
         out
     }
@@ -228,20 +228,20 @@ impl StackTable {
                 let Some(at) = frames.iter().position(holds) else { continue };
                 &frames[at..]
             };
-            self.add_turned(&mut out, sample.key, sample.hits, kept);
+            self.add_turned(&mut out, sample, kept);
         }
         out
     }
 
     /// Adds a sample with a stack of these frames, of which the first has no caller.
-    fn add_turned(&self, out: &mut StackTable, key: SampleKey, hits: u64, frames: &[FrameId]) {
+    fn add_turned(&self, out: &mut StackTable, sample: Sample, frames: &[FrameId]) {
         let mut turned = None;
         for frame in frames {
             let frame = out.intern_frame(self.frame(*frame));
             turned = Some(out.push_frame(turned, frame));
         }
         if let Some(stack) = turned {
-            out.add(SampleKey { stack, ..key }, hits);
+            out.add_sample(Sample { key: SampleKey { stack, ..sample.key }, ..sample });
         }
     }
 }

@@ -35,14 +35,16 @@ struct Row {
     certainty: Certainty,
     truncated: bool,
     hits: u64,
+    #[serde(default)]
+    events: u64,
 }
 
 impl Serialize for StackTable {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let texts = |texts: &[Box<str>]| texts.iter().map(|text| text.to_string()).collect();
-        let row = |Sample { key, hits }: Sample| {
+        let row = |Sample { key, hits, events }: Sample| {
             let SampleKey { stack, thread, source, certainty, truncated } = key;
-            Row { stack, thread, source, certainty, truncated, hits }
+            Row { stack, thread, source, certainty, truncated, hits, events }
         };
         let lists = Lists {
             names: texts(self.names.values()),
@@ -103,13 +105,16 @@ impl Lists {
         for (at, name) in self.threads.iter().enumerate() {
             once("thread", at, table.intern_thread(name).index())?;
         }
-        for (at, Row { stack, thread, source, certainty, truncated, hits }) in self.samples.into_iter().enumerate() {
+        for (at, Row { stack, thread, source, certainty, truncated, hits, events }) in
+            self.samples.into_iter().enumerate()
+        {
             there("stack", stack.index(), self.stacks.len())?;
             thread.map_or(Ok(()), |thread| there("thread", thread.index(), self.threads.len()))?;
             if hits > MAX_HITS {
                 return Err(format!("sample {at} has {hits} hits, more than {MAX_HITS}"));
             }
-            table.add(SampleKey { stack, thread, source, certainty, truncated }, hits);
+            let key = SampleKey { stack, thread, source, certainty, truncated };
+            table.add_sample(Sample { key, hits, events });
             once("sample", at, table.hits.len() - 1)?;
         }
         Ok(table)

@@ -183,6 +183,8 @@ pub struct Sample {
     pub key: SampleKey,
     /// The count; sums saturate at 2^63 − 1, as everywhere in iprof.
     pub hits: u64,
+    /// The number of events whose bytes or times the hits are, without weights; 0 if unknown.
+    pub(crate) events: u64,
 }
 
 /// Hits are at most Java's maximum `long`.
@@ -206,6 +208,7 @@ pub struct StackTable {
     pub(super) threads: Interner<Box<str>>,
     pub(super) keys: Interner<SampleKey>,
     pub(super) hits: Vec<u64>,
+    pub(super) events: Vec<u64>,
     pub(super) saturated: u64,
     pub(super) start_lines: BTreeMap<FunctionId, u32>,
     /// Properties of the sources, and counts of what was dropped.
@@ -333,10 +336,17 @@ impl StackTable {
 
     /// Counts `hits` more samples.
     pub fn add(&mut self, key: SampleKey, hits: u64) {
+        self.add_sample(Sample { key, hits, events: 0 });
+    }
+
+    /// Counts the hits of a sample.
+    pub(crate) fn add_sample(&mut self, Sample { key, hits, events }: Sample) {
         let index = self.keys.intern(&key, |key| *key) as usize;
         if index == self.hits.len() {
             self.hits.push(0);
+            self.events.push(0);
         }
+        self.events[index] = self.events[index].saturating_add(events);
         let sum = self.hits[index].saturating_add(hits);
         if sum > MAX_HITS {
             self.saturated += 1;
@@ -401,7 +411,12 @@ impl StackTable {
 
     /// All samples, in order of first appearance.
     pub fn samples(&self) -> impl ExactSizeIterator<Item = Sample> + '_ {
-        self.keys.values().iter().zip(&self.hits).map(|(key, hits)| Sample { key: *key, hits: *hits })
+        let counts = self.hits.iter().zip(&self.events);
+        self.keys.values().iter().zip(counts).map(|(key, (hits, events))| Sample {
+            key: *key,
+            hits: *hits,
+            events: *events,
+        })
     }
 
     /// Returns all stacks, callers before callees.
@@ -456,7 +471,7 @@ impl StackTable {
         let mut dropped = 0u64;
         for sample in self.samples() {
             match stacks[sample.key.stack.index()] {
-                Some(stack) => out.add(SampleKey { stack, ..sample.key }, sample.hits),
+                Some(stack) => out.add_sample(Sample { key: SampleKey { stack, ..sample.key }, ..sample }),
                 None => dropped = dropped.saturating_add(sample.hits),
             }
         }
@@ -478,7 +493,7 @@ impl StackTable {
         };
         for sample in self.samples() {
             if let Some(key) = key(&sample) {
-                out.add(key, sample.hits);
+                out.add_sample(Sample { key, ..sample });
             }
         }
         out
@@ -517,7 +532,8 @@ impl StackTable {
         for sample in other.samples() {
             let stack = stacks[sample.key.stack.index()];
             let thread = sample.key.thread.map(|thread| threads[thread.index()]);
-            self.add(SampleKey { stack, thread, ..sample.key }, sample.hits.saturating_mul(weight));
+            let key = SampleKey { stack, thread, ..sample.key };
+            self.add_sample(Sample { key, hits: sample.hits.saturating_mul(weight), ..sample });
         }
         self.saturated += other.saturated;
         self.observed.absorb(&other.observed, weight);

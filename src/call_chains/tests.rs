@@ -19,7 +19,7 @@ fn equal_stacks_share_one_number_and_their_hits_add_up() {
     table.add(key(stack), 3);
     table.add(key(stack), 4);
     let samples: Vec<Sample> = table.samples().collect();
-    assert_eq!(samples, [Sample { key: key(stack), hits: 7 }]);
+    assert_eq!(samples, [Sample { key: key(stack), hits: 7, events: 0 }]);
     assert_eq!(table.frames(stack).collect::<Vec<_>>(), [b, a]);
     assert_eq!(table.depth(stack), 2);
 }

@@ -36,6 +36,10 @@ pub trait Names {
     fn site(&self, section: &str, site: u64) -> String;
     /// Returns the name of a part of a site.
     fn part(&self, section: &str, part: i64) -> String;
+    /// Returns false for the part that stands for all unknown ones.
+    fn is_known(&self, _section: &str, _part: i64) -> bool {
+        true
+    }
 }
 
 /// Options for comparing profiles.
@@ -201,6 +205,9 @@ pub(crate) fn diff_with(
             let (a, b) = pair(section);
             changes.compared += changed_sites(section, a, b, &mut found);
         }
+        // Unknown parts can be the known ones of the other profile.
+        let is_known = |section, parts: [i64; 2]| parts.into_iter().all(|part| names.is_known(section, part));
+        found.retain(|change| is_known(change.section, [change.first, change.second]));
         changes.count = found.len() as u64;
         found.retain(|change| options.lists(|| names.site(change.section, change.site)));
         found.sort_by_key(|change| (Reverse(change.events), change.section, change.site));

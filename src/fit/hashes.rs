@@ -163,7 +163,7 @@ pub(super) fn compare<'a>(
     let is_ir = profile.kind.is_ir();
     for record in records {
         for kind in kinds(program) {
-            for value in record.sites(kind).values().iter().filter(|value| value.value != 0) {
+            for value in record.sites(kind).values() {
                 *seen.entry(value.value).or_default() += u128::from(value.count);
             }
         }

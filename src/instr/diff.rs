@@ -351,6 +351,11 @@ impl Names for LlvmSpace {
         }
     }
 
+    /// The runtime writes 0 for a target that it does not know.
+    fn is_known(&self, section: &str, part: i64) -> bool {
+        part != 0 || !is_named(section)
+    }
+
     fn part(&self, section: &str, part: i64) -> String {
         let value = part.cast_unsigned();
         match self.values.get(&value) {

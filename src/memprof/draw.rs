@@ -1,7 +1,8 @@
 //! Memory profiles as stacks, and their report.
 
 use crate::call_chains::{
-    Frame, FrameId, FrameKind, FunctionId, SampleKey, SampleStatistics, StackId, StackTable, percent, statistics,
+    Frame, FrameId, FrameKind, FunctionId, Sample, SampleKey, SampleStatistics, StackId, StackTable, percent,
+    statistics,
 };
 use crate::memprof::hotness::Hotness;
 use crate::memprof::model::{MemoryProfile, StackHandle};
@@ -67,7 +68,7 @@ impl MemoryContent {
                 AllocationUnit::Allocations => allocations,
             };
             if let Some(stack) = frames.add_stack(stack, &mut self.table) {
-                self.table.add(SampleKey::of_stack(stack), hits);
+                self.table.add_sample(Sample { key: SampleKey::of_stack(stack), hits, events: allocations });
             }
         }
     }

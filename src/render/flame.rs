@@ -315,7 +315,7 @@ fn join(sides: &[Side], ranks: &[u32]) -> Vec<FlameNode> {
 
 /// All hits of a table.
 fn total_of(table: &StackTable, unit: &str) -> Totals {
-    Totals::new(table.samples().map(|sample| sample.hits), unit)
+    Totals::new(table.samples().map(|sample| (sample.hits, sample.events)), unit)
 }
 
 /// Percentage points from which a colour is full.
@@ -329,34 +329,38 @@ const NOISE: f64 = 2.0;
 pub struct Totals {
     /// All hits, bytes or nanoseconds.
     pub sum: u64,
-    /// The number of equivalent independent samples. Each sample counts as one. Bytes and nanoseconds are not
-    /// independent, so they count as (sum)² / (sum of squares) of the stacks: the number of stacks if all have the same
-    /// value, and 1 if one stack has all.
+    /// The number of equivalent independent samples; 0 if it is unknown. Each sample counts as one. Bytes and times are
+    /// sums of events, whose values in a stack are taken to be equal: they count as (sum)² / (sum of squares of the
+    /// events).
     pub samples: f64,
 }
 
 impl Totals {
-    /// The totals of weights by stack, whose unit says whether each hit is a sample.
-    pub(super) fn new(weights: impl Iterator<Item = u64>, unit: &str) -> Self {
+    /// The totals of stacks with their hits and events. The unit says whether each hit is a sample.
+    pub(super) fn new(stacks: impl Iterator<Item = (u64, u64)>, unit: &str) -> Self {
         let (mut sum, mut squares) = (0u128, 0f64);
-        for weight in weights {
-            sum += u128::from(weight);
-            squares += weight as f64 * weight as f64;
+        for (hits, events) in stacks.filter(|(hits, _)| *hits > 0) {
+            sum += u128::from(hits);
+            // Infinite if the number of events is unknown.
+            squares += hits as f64 * hits as f64 / events as f64;
         }
-        let is_lumpy = matches!(unit, "bytes" | "ns" | "millionths");
-        let samples = if is_lumpy && squares > 0.0 { sum as f64 * (sum as f64 / squares) } else { sum as f64 };
+        let is_sum = matches!(unit, "bytes" | "ns" | "millionths");
+        let samples = if is_sum && squares > 0.0 { sum as f64 * (sum as f64 / squares) } else { sum as f64 };
         Self { sum: u64::try_from(sum).unwrap_or(u64::MAX), samples }
     }
 }
 
 /// Returns −1 (ten points less, or fewer) to 1 (ten points more); 0 for a difference within two standard deviations of
-/// that number of samples. The square root makes small changes visible. `assets/flame.js` has the same function.
+/// that number of samples, if it is known. The square root makes small changes visible. `assets/flame.js` has the same function.
 pub(super) fn intensity(value: u64, all: &Totals, base: u64, base_all: &Totals) -> f64 {
     if all.sum == 0 || base_all.sum == 0 {
         return 0.0;
     }
     let (now, before) = (percent(value.into(), all.sum.into()), percent(base.into(), base_all.sum.into()));
-    let variance = |share: f64, all: &Totals| share * (100.0 - share) / all.samples.max(1.0);
+    let variance = |share: f64, all: &Totals| match all.samples {
+        0.0 => 0.0,
+        samples => share * (100.0 - share) / samples.max(1.0),
+    };
     let change = now - before;
     if change.abs() <= NOISE * (variance(now, all) + variance(before, base_all)).sqrt() {
         return 0.0;
@@ -374,14 +378,20 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_worth_as_many_samples_as_there_are_lumps() {
-        let even = Totals::new([4096; 50].into_iter(), "bytes");
+    fn bytes_are_worth_as_many_samples_as_there_are_events_of_their_size() {
+        let even = Totals::new([(4096, 1); 50].into_iter(), "bytes");
         assert_eq!((even.sum, even.samples), (204_800, 50.0));
-        let lump = Totals::new([1_000_000, 1, 1].into_iter(), "bytes");
+        // However many stacks there are.
+        assert_eq!(Totals::new([(4096 * 20, 20), (4096 * 30, 30)].into_iter(), "bytes"), even);
+        let lump = Totals::new([(1_000_000, 1), (1, 1), (1, 1)].into_iter(), "bytes");
         assert!(lump.samples < 1.1);
-        assert_eq!(Totals::new([7, 3].into_iter(), "hits").samples, 10.0);
+        assert_eq!(Totals::new([(7, 0), (3, 0)].into_iter(), "hits").samples, 10.0);
         assert_eq!(Totals::new([].into_iter(), "ns"), Totals::default());
-        // Ten points more may be noise with fifty lumps, but not with fifty thousand.
+        // Without a number of samples, each difference shows.
+        let unknown = Totals::new([(4096, 1), (4096, 0)].into_iter(), "ns");
+        assert_eq!(unknown, Totals { sum: 8192, samples: 0.0 });
+        assert!(super::intensity(4100, &unknown, 4096, &unknown) > 0.0);
+        // Ten points more may be noise with fifty events, but not with fifty thousand.
         let many = Totals { sum: 204_800_000, samples: 50_000.0 };
         assert_eq!(super::intensity(40_960, &even, 20_480, &even), 0.0);
         assert_eq!(super::intensity(40_960_000, &many, 20_480_000, &many), 1.0);

@@ -53,6 +53,10 @@ fn a_filter_of_diff_does_not_change_the_number_of_changed_receivers() {
     for line in [&["diff", "a", "b"][..], &["diff", "a", "b", "--function=two"]] {
         assert!(done(&folder, line).contains("Changed receivers: 1 of 1 site"), "{line:?}");
     }
+    // The runtime does not know every target: it may be the same one.
+    fs::write(folder.path("c"), profile("**External Symbol**")).unwrap();
+    let unknown = done(&folder, &["diff", "a", "c"]);
+    assert!(unknown.contains("Changed receivers: 0 of 1 site"), "{unknown}");
 }
 
 /// A filter drops the records of functions that stay in the traces.

@@ -176,6 +176,7 @@ fn targets_that_no_longer_exist_are_listed_and_pruned() {
     let report = folder.fit("old.proftext --against new.proftext");
     let targets = &report["targets"];
     assert_eq!((&targets["there_count"], &targets["gone_count"]), (&5.into(), &3.into()), "{targets:#}");
+    assert_eq!((&targets["unknown"], &targets["unknown_count"]), (&1.into(), &1.into()), "{targets:#}");
     assert_eq!(targets["top"][0]["target"], "goes");
     folder.run("profbridge fit old.proftext --against new.proftext --prune -o pruned.proftext");
     let pruned = std::fs::read_to_string(folder.path("pruned.proftext")).unwrap();

@@ -297,6 +297,16 @@ fn pictures_are_drawn_as_they_are_called() {
     assert!(svg.contains("no significant change") && svg.contains("+10 points or more"), "the legend");
     folder.stderr_of("report squares.pprof --baseline circles.pprof -o a.html");
     assert!(folder.text("a.html").starts_with("<!doctype html>"));
+    // The period says of how many samples the times are.
+    let colors = |kind: &str| {
+        folder.stderr_of(&format!("flamegraph squares.pprof --baseline circles.pprof --sample-type {kind} -o a.svg"));
+        let svg = folder.text("a.svg");
+        let fills: Vec<String> = svg.split("fill=\"").skip(1).map(|text| text[..7].to_string()).collect();
+        fills
+    };
+    let by_samples = colors("samples");
+    assert!(by_samples.iter().any(|fill| fill == "#4a9fd8"), "{by_samples:?}");
+    assert_eq!(colors("cpu"), by_samples);
     folder.stderr_of("flamegraph squares.pprof -o only.html");
     let page = folder.text("only.html");
     assert!(page.starts_with("<!doctype html>") && !page.contains("Hottest methods"));

@@ -229,7 +229,7 @@ impl Reference {
                 }
                 let other = out.intern_frame(Frame { function, ..frame });
                 let stack = out.push_frame(out.parent(sample.key.stack), other);
-                out.add(SampleKey { stack, ..sample.key }, sample.hits);
+                out.add_sample(Sample { key: SampleKey { stack, ..sample.key }, ..sample });
                 repeated = repeated.saturating_add(sample.hits).min(MAX_HITS);
             }
         }

@@ -1,7 +1,7 @@
 //! From the references of a chunk to names, frames and stacks.
 
 use crate::call_chains::{
-    Frame, FrameId, FrameKind, Function, FunctionId, SampleKey, SampleSource, StackId, StackTable, ThreadId,
+    Frame, FrameId, FrameKind, Function, FunctionId, Sample, SampleKey, SampleSource, StackId, StackTable, ThreadId,
 };
 use crate::error::{Error, Result};
 use crate::java;
@@ -128,7 +128,7 @@ impl<'a, 'data> Resolver<'a, 'data> {
             None => None,
         };
         let key = SampleKey { stack, thread, source: key.source, certainty: key.certainty, truncated };
-        self.table.add(key, hits);
+        self.table.add_sample(Sample { key, hits, events: sum.samples });
         Ok(())
     }
 

@@ -20,7 +20,7 @@ mod symbols;
 pub(crate) use describe::describe;
 pub use symbols::PerfOptions;
 
-use crate::call_chains::{SampleKey, SampleSource, StackTable, Unit};
+use crate::call_chains::{Sample, SampleKey, SampleSource, StackTable, Unit};
 use crate::digits::number_of;
 use crate::error::{Result, Warning};
 use crate::limits::Limits;
@@ -66,7 +66,8 @@ pub(crate) fn read_perf_data(
             continue;
         };
         let thread = table.intern_thread(collected.processes.name_of(sample.command));
-        table.add(SampleKey { thread: Some(thread), ..SampleKey::of_stack(stack) }, hits);
+        let key = SampleKey { thread: Some(thread), ..SampleKey::of_stack(stack) };
+        table.add_sample(Sample { key, hits, events: sample.count });
     }
     let observed = &mut table.observed;
     observed.samples_without_stack = observed.samples_without_stack.saturating_add(without_stack);

@@ -5,7 +5,7 @@
 //! address of its location is the bytecode index plus one, since 0 means none.
 
 use crate::call_chains::{
-    self, Certainty, Frame, FrameId, FrameKind, FunctionId, MAX_HITS, ReadStats, SampleKey, SampleSource,
+    self, Certainty, Frame, FrameId, FrameKind, FunctionId, MAX_HITS, ReadStats, Sample, SampleKey, SampleSource,
     SamplingPeriod, StackId, StackTable, Unit, Weight, hits_in,
 };
 use crate::digits::number_of;
@@ -62,7 +62,7 @@ impl ValueChoice {
     fn columns(&self, profile: &Profile) -> Result<Vec<Column>> {
         let column = |at: usize, source| {
             let (unit, scale) = profile.unit(profile.sample_types[at]);
-            Column { at, source, unit, scale }
+            Column { at, source, unit, scale, events: Events::of(profile, at) }
         };
         if let Some(wanted) = &self.name {
             return Ok(vec![column(named(profile, wanted)?, SampleSource::Unknown)]);
@@ -91,6 +91,42 @@ struct Column {
     unit: Unit,
     /// The number of units that one value is.
     scale: u64,
+    /// How to find out the number of samples of which bytes or times are the sum.
+    events: Events,
+}
+
+/// The number of samples of a value.
+#[derive(Debug, Clone, Copy)]
+enum Events {
+    /// The values are multiples of the period, on average.
+    OfPeriod(u64),
+    /// The value at this position counts samples.
+    At(usize),
+    Unknown,
+}
+
+impl Events {
+    /// Looks for the number of samples of the values at a position.
+    fn of(profile: &Profile, at: usize) -> Self {
+        let unit = |of: ValueType| profile.text(of.unit);
+        let period = u64::try_from(profile.period).ok().filter(|period| *period > 0);
+        let is_of_period = profile.period_type.is_some_and(|of| unit(of) == unit(profile.sample_types[at]));
+        let counts = profile.sample_types.iter().position(|of| profile.value_name(*of) == "samples/count");
+        match (counts, period.filter(|_| is_of_period)) {
+            (Some(counts), _) => Self::At(counts),
+            (None, Some(period)) => Self::OfPeriod(period),
+            (None, None) => Self::Unknown,
+        }
+    }
+
+    /// Returns the number of samples of one of the values of an entry; 0 if it is unknown.
+    fn count(self, value: u64, values: &[i64]) -> u64 {
+        match self {
+            Self::OfPeriod(period) => (value / period).max(1),
+            Self::At(at) => u64::try_from(values[at]).unwrap_or(0),
+            Self::Unknown => 0,
+        }
+    }
 }
 
 /// The value of this name: its kind, or its kind and unit. A merge writes another unit than its inputs can have.
@@ -162,8 +198,9 @@ pub fn add_to_table(profile: &Profile, choice: &ValueChoice, table: &mut StackTa
                 Ok(0) => {}
                 Ok(hits) => {
                     let (source, certainty, truncated) = (column.source, Certainty::Unknown, false);
-                    let hits = hits.saturating_mul(column.scale);
-                    adder.table.add(SampleKey { stack, thread, source, certainty, truncated }, hits);
+                    let key = SampleKey { stack, thread, source, certainty, truncated };
+                    let events = column.events.count(hits, sample.values);
+                    adder.table.add_sample(Sample { key, hits: hits.saturating_mul(column.scale), events });
                 }
                 Err(_) => negative += 1,
             }
