@@ -160,7 +160,7 @@ mod tests {
             r#""functions":[{"java":{"class":0,"name":1,"signature":0}},{"symbol":{"name":4}}]"#,
             r#"{"function":0,"bci":3,"line":null,"kind":"c1"}"#,
             r#""stacks":[[null,0],[0,1]],"threads":["main"]"#,
-            r#"{"stack":1,"thread":0,"source":"cpu-time","certainty":"unknown","truncated":false,"hits":7}"#,
+            r#"{"stack":1,"thread":0,"source":"cpu-time","certainty":"unknown","truncated":false,"hits":7,"events":0}"#,
         ] {
             assert!(text.contains(part), "{part} is not in {text}");
         }
