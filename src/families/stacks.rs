@@ -202,7 +202,7 @@ fn check_pprof(input: &Input, limits: Limits) -> FileCheck {
             };
             let distribution = table.map(|table| check_functions(&table, "pprof", &mut findings));
             let check = check("pprof", findings, hint);
-            // What Go's compiler rejects is good for other readers.
+            // Other readers use what Go's compiler rejects.
             let verdict = if check.verdict == Verdict::Usable.name() { Verdict::Usable } else { Verdict::Rejected };
             FileCheck { distribution, verdict: verdict.name(), ..check }
         }
