@@ -10,6 +10,8 @@ mod select;
 mod serialize;
 #[cfg(feature = "families")]
 mod statistics;
+#[cfg(all(test, feature = "families"))]
+mod statistics_tests;
 mod table;
 #[cfg(test)]
 mod tests;

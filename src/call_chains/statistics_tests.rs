@@ -1,3 +1,5 @@
+//! Tests of statistics and call chains.
+
 use crate::call_chains::*;
 use crate::call_chains::{Frame, FrameKind, SampleKey, SampleSource};
 
@@ -68,7 +70,18 @@ fn notes_describe_the_sampler() {
     let notes = statistics(&unnamed).notes.join("\n");
     assert!(!notes.contains("error frame"), "{notes}");
     let broken = table(&[(&[("!a", 0)], None, false, 3), (&[("!a", 0), ("!b", 0)], None, false, 1)]);
-    assert!(notes::notes(&broken).join("\n").contains("3 of 4 hits (75.000 %) have one frame only"));
+    let broken = broken.map_samples(|sample| Some(SampleKey { source: SampleSource::Unknown, ..sample.key }));
+    assert!(statistics(&broken).notes.join("\n").contains("3 of 4 hits (75.000 %) have only one frame"));
+}
+
+#[test]
+fn notes_say_what_counts_all_threads() {
+    let mut table = sample();
+    table.observed.samples_lost = 3;
+    let note = |table: &StackTable| statistics(table).notes.into_iter().find(|note| note.contains("lost"));
+    assert_eq!(note(&table).as_deref(), Some("3 samples lost, according to the source"));
+    let of_thread = table.select(&Selection { thread: Some("a".into()), ..Selection::default() }).0;
+    assert_eq!(note(&of_thread).as_deref(), Some("3 samples (all threads) lost, according to the source"));
 }
 
 fn chains_of(pattern: &str, direction: Direction, options: &ChainOptions) -> Vec<CallChain> {

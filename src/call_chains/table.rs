@@ -208,6 +208,7 @@ pub struct StackTable {
     pub(super) threads: Interner<Box<str>>,
     pub(super) keys: Interner<SampleKey>,
     pub(super) hits: Vec<u64>,
+    /// Only up to the last sample whose events are known: most sources have none.
     pub(super) events: Vec<u64>,
     pub(super) saturated: u64,
     pub(super) start_lines: BTreeMap<FunctionId, u32>,
@@ -344,9 +345,11 @@ impl StackTable {
         let index = self.keys.intern(&key, |key| *key) as usize;
         if index == self.hits.len() {
             self.hits.push(0);
-            self.events.push(0);
         }
-        self.events[index] = self.events[index].saturating_add(events);
+        if events > 0 {
+            self.events.resize(self.events.len().max(index + 1), 0);
+            self.events[index] = self.events[index].saturating_add(events);
+        }
         let sum = self.hits[index].saturating_add(hits);
         if sum > MAX_HITS {
             self.saturated += 1;
@@ -411,12 +414,9 @@ impl StackTable {
 
     /// All samples, in order of first appearance.
     pub fn samples(&self) -> impl ExactSizeIterator<Item = Sample> + '_ {
-        let counts = self.hits.iter().zip(&self.events);
-        self.keys.values().iter().zip(counts).map(|(key, (hits, events))| Sample {
-            key: *key,
-            hits: *hits,
-            events: *events,
-        })
+        let events = |at: usize| self.events.get(at).copied().unwrap_or(0);
+        let keys = self.keys.values().iter().zip(&self.hits).enumerate();
+        keys.map(move |(at, (key, hits))| Sample { key: *key, hits: *hits, events: events(at) })
     }
 
     /// Returns all stacks, callers before callees.

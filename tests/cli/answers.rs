@@ -54,7 +54,7 @@ fn a_filter_of_diff_does_not_change_the_number_of_changed_receivers() {
         assert!(done(&folder, line).contains("Changed receivers: 1 of 1 site"), "{line:?}");
     }
     // The runtime does not know every target: it may be the same one.
-    fs::write(folder.path("c"), profile("**External Symbol**")).unwrap();
+    fs::write(folder.path("c"), profile("** External Symbol **")).unwrap();
     let unknown = done(&folder, &["diff", "a", "c"]);
     assert!(unknown.contains("Changed receivers: 0 of 1 site"), "{unknown}");
 }

@@ -166,7 +166,7 @@ fn names_can_be_given_back_and_misfits_left_out() {
 #[test]
 fn targets_that_no_longer_exist_are_listed_and_pruned() {
     let folder = Folder::new();
-    let sites = "caller\n1\n1\n9\n1\n0\n1\n3\nstays:5\ngoes:3\n**External Symbol**:1\n\n";
+    let sites = "caller\n1\n1\n9\n1\n0\n1\n3\nstays:5\ngoes:3\n** External Symbol **:1\n\n";
     let rest = |goes: bool| {
         let both = [("stays", 2u64, &[1u64][..]), ("goes", 3, &[1])];
         text("", &both[..if goes { 2 } else { 1 }]).trim_start().to_string()

@@ -1,6 +1,6 @@
 //! Recordings built value by value, in both integer encodings.
 
-use crate::call_chains::{Certainty, SamplingPeriod, Selection, statistics};
+use crate::call_chains::{Certainty, SamplingPeriod, Selection};
 use crate::error::ErrorKind;
 use crate::stacks::jfr::*;
 use proptest::prelude::*;
@@ -669,16 +669,14 @@ fn lost_samples_are_those_of_the_requested_time() {
     };
     let table = read_in(0..500);
     assert_eq!((table.observed.cpu_time_samples_lost, read_in(500..5000).observed.cpu_time_samples_lost), (12, 0));
-    let of_thread = Selection { thread: Some("worker é".into()), ..Selection::default() };
-    let note = |table: &StackTable| {
-        let notes = statistics(table).notes;
-        notes.into_iter().find(|note| note.contains("lost"))
+    let selected = |thread: Option<&str>| {
+        let selection = Selection { thread: thread.map(str::to_string), ..Selection::default() };
+        table.select(&selection).0.observed
     };
-    let all = Selection { sources: vec![SampleSource::CpuTime], ..Selection::default() };
-    let words = note(&table.select(&all).0);
-    assert_eq!(words.as_deref(), Some("12 CPU-time samples lost, according to the source"));
-    let words = note(&table.select(&Selection { sources: all.sources, ..of_thread }).0);
-    assert_eq!(words.as_deref(), Some("12 CPU-time samples (all threads) lost, according to the source"));
+    for (thread, is_one) in [(None, false), (Some("worker é"), true)] {
+        let observed = selected(thread);
+        assert_eq!((observed.cpu_time_samples_lost, observed.has_one_thread), (12, is_one));
+    }
 }
 
 #[test]
