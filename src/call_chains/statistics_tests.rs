@@ -75,7 +75,7 @@ fn notes_describe_the_sampler() {
 }
 
 #[test]
-fn notes_say_what_counts_all_threads() {
+fn counts_of_all_threads_are_marked_in_notes_about_one() {
     let mut table = sample();
     table.observed.samples_lost = 3;
     let note = |table: &StackTable| statistics(table).notes.into_iter().find(|note| note.contains("lost"));

@@ -351,7 +351,8 @@ impl Totals {
 }
 
 /// Returns −1 (ten points less, or fewer) to 1 (ten points more); 0 for a difference within two standard deviations of
-/// that number of samples, if it is known. The square root makes small changes visible. `assets/flame.js` has the same function.
+/// that number of samples, if it is known. The square root makes small changes visible. `assets/flame.js` has the same
+/// function.
 pub(super) fn intensity(value: u64, all: &Totals, base: u64, base_all: &Totals) -> f64 {
     if all.sum == 0 || base_all.sum == 0 {
         return 0.0;
