@@ -127,6 +127,10 @@ list_skipped_tests() {
     has "clang-$release" || [ -x "${!folder:-.llvm/llvm-$release/bin}/clang" ] ||
       say "SKIPPED: comparisons with LLVM $release, which tests/releases/install.sh can install"
   done
+  for release in 6 7 8 9 10 11; do
+    [ -e ".llvm/passes-$release" ] ||
+      say "SKIPPED: profiles used by LLVM $release, whose passes tests/releases/install.sh can install"
+  done
   has llvm-cov-22 || say "SKIPPED: reports of llvm-cov 22"
   rustc -vV | grep -qE '^LLVM version: (2[2-9]|[3-9])' || say "SKIPPED: rustc -C profile-use (needs a rustc with LLVM 22 or later)"
   has java || say "SKIPPED: tests that run Java"
@@ -163,6 +167,7 @@ llvm-profdata of its own
 not built with LLVM 22
 small file system cannot be mounted
 of release (17|18|20|21|23) are not installed
+the passes of LLVM (6|7|8|9|10|11) are not installed
 perf cannot record here|perf took no sample
 rustc does not have -C profile-sample-use
 a descriptor may not be taken by its number

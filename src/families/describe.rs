@@ -43,9 +43,8 @@ pub(crate) fn describe(data: &[u8], format: Format, limits: &Limits) -> Descript
             versioned(version.number(), tools)
         })),
         Format::SampleBinary => sample(data, false).map(Some),
-        Format::SampleCompactBinary => sample(data, false).map(|part| {
-            Some(PartDescription { read_by: Some(format!("{SAMPLE_TOOLS} of LLVM 16 and earlier")), ..part })
-        }),
+        Format::SampleCompactBinary => sample(data, false)
+            .map(|part| Some(PartDescription { read_by: Some(format!("{SAMPLE_TOOLS} of LLVM 8 to 16")), ..part })),
         Format::SampleExtBinary => sample(data, true).map(Some),
         Format::Other(other) => {
             let error = ErrorKind::NotAProfile { what: other.words() };
@@ -181,10 +180,14 @@ fn describe_sample(data: &[u8], limits: &Limits, part: &mut PartDescription, des
     };
     let kind = profile.kind();
     let has_vtables = profile.functions.iter().any(FunctionRecord::has_vtables);
-    // Earlier releases reject such files. Those of version 104 are described already.
+    let has_contexts_or_probes = kind.context_sensitive || kind.probe_based;
+    // Earlier releases reject such files, or find nothing in them. Those of version 104 are described already.
     let since = match sampleprof::detect(data) {
         Some(Encoding::Text | Encoding::ExtBinary) if has_vtables => Some("LLVM 22 and later"),
         Some(Encoding::ExtBinary) if kind.context_sensitive => Some("LLVM 14 and later"),
+        Some(Encoding::Text | Encoding::ExtBinary) if has_contexts_or_probes => Some("LLVM 12 and later"),
+        Some(Encoding::ExtBinary) if kind.hashed => Some("LLVM 12 and later"),
+        Some(Encoding::ExtBinary) => Some("LLVM 10 and later"),
         _ => None,
     };
     if let (Some(since), Some(SAMPLE_TOOLS)) = (since, part.read_by.as_deref()) {

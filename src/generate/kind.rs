@@ -19,7 +19,7 @@ pub enum Format {
     SampleBinary,
     /// A sample profile in the extensible binary.
     SampleExtBinary,
-    /// A sample profile in the compact binary of LLVM 16 and earlier.
+    /// A sample profile in the compact binary of LLVM 8 to 16.
     SampleCompact,
     /// A memory profile in YAML.
     MemoryYaml,

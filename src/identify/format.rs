@@ -41,7 +41,7 @@ pub enum Format {
     SampleBinary,
     /// LLVM sample profile, extensible binary.
     SampleExtBinary,
-    /// LLVM sample profile, compact binary of LLVM 16 and earlier.
+    /// LLVM sample profile, compact binary of LLVM 8 to 16.
     SampleCompactBinary,
     /// LLVM sample profile, text.
     SampleText,

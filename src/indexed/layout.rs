@@ -1,7 +1,7 @@
 //! The numbers of the format: magic, header words, the parts of each version, and the
 //! choices that a version and a release make ([`Dialect`]).
 
-use crate::model::summary::{CUTOFFS, SummaryRules};
+use crate::model::summary::SummaryRules;
 use crate::model::{ProfileKind, Release, ValueKind, release};
 
 /// First 8 bytes of every indexed profile: `\xFF lprofi \x81`.
@@ -115,11 +115,6 @@ impl Dialect {
         kind.indexed_bits()
     }
 
-    /// Cutoffs of the summary. Releases up to 6 list two of them twice.
-    pub(super) fn cutoffs(self) -> &'static [u32] {
-        if self.release <= Release(6) { &EARLY_CUTOFFS } else { CUTOFFS }
-    }
-
     /// Releases up to 3.9 never make the hash table smaller than it was at the
     /// start.
     pub(super) fn table_shrinks(self) -> bool {
@@ -131,12 +126,6 @@ impl Dialect {
         if self.release >= Release(16) { SummaryRules::PseudoCounts } else { SummaryRules::BeforePseudoCounts }
     }
 }
-
-/// Cutoffs of the summary in releases 3.9 to 6.
-const EARLY_CUTOFFS: [u32; 18] = [
-    10_000, 100_000, 200_000, 300_000, 400_000, 500_000, 500_000, 600_000, 600_000, 700_000, 800_000, 900_000, 950_000,
-    990_000, 999_000, 999_900, 999_990, 999_999,
-];
 
 /// The bytes of an indexed file in memory: all, or all but the payload of the hash table.
 #[derive(Debug, Clone, Copy)]

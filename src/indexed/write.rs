@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 use crate::memory;
 use crate::model::hash_order::string_map_order;
 use crate::model::record::MAX_VALUES_PER_SITE;
+use crate::model::summary::cutoffs;
 use crate::model::{
     BinaryId, FunctionId, FunctionView, Loss, LossKind, Losses, Profile, ProfileKind, ProfileSummary, RecordView,
     Release, Selection, SummaryBuilder, TemporalProfile, ValueKind,
@@ -215,7 +216,7 @@ impl<'a> Encoder<'a> {
     fn place_rest(&mut self, bits: u64, summaries: Summaries) -> Result<()> {
         let after = self.index_offset.saturating_add(16 + 8 * self.offsets.len() as u64);
         let trailing = Trailing::new(self.profile, self.dialect, bits, after)?;
-        let (plain, sensitive) = summaries.finish(self.dialect.cutoffs());
+        let (plain, sensitive) = summaries.finish(cutoffs(self.dialect.release));
         self.front = header(self.dialect, bits, self.index_offset, &trailing, &plain);
         if self.dialect.has(since::SUMMARY) {
             self.front.extend(summary_bytes(&plain));
@@ -361,7 +362,7 @@ fn insertion_order(profile: &Profile, dialect: Dialect, kept: &[FunctionId]) -> 
 fn front_size(dialect: Dialect, bits: u64) -> u64 {
     let context_sensitive = bits & ProfileKind::CONTEXT_SENSITIVE.bits() != 0;
     let summaries = if dialect.has(since::SUMMARY) { 1 + usize::from(context_sensitive) } else { 0 };
-    (header_size(dialect.version) + summaries * summary_size(dialect.cutoffs())) as u64
+    (header_size(dialect.version) + summaries * summary_size(cutoffs(dialect.release))) as u64
 }
 
 fn header(dialect: Dialect, bits: u64, hash_table: u64, trailing: &Trailing, summary: &ProfileSummary) -> Vec<u8> {

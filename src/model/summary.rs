@@ -4,6 +4,7 @@
 //! version 4.
 
 use crate::model::record::RecordView;
+use crate::model::release::Release;
 use std::fmt;
 
 /// Cutoffs of the stored summary, in parts per million.
@@ -11,6 +12,17 @@ pub const CUTOFFS: &[u32] = &[
     10_000, 100_000, 200_000, 300_000, 400_000, 500_000, 600_000, 700_000, 800_000, 900_000, 950_000, 990_000, 999_000,
     999_900, 999_990, 999_999,
 ];
+
+/// Cutoffs of the stored summary in LLVM 3.9 to 6, which list two of them twice.
+const EARLY_CUTOFFS: &[u32] = &[
+    10_000, 100_000, 200_000, 300_000, 400_000, 500_000, 500_000, 600_000, 600_000, 700_000, 800_000, 900_000, 950_000,
+    990_000, 999_000, 999_900, 999_990, 999_999,
+];
+
+/// Returns the cutoffs of the summary that a release stores.
+pub(crate) fn cutoffs(release: Release) -> &'static [u32] {
+    if release <= Release(6) { EARLY_CUTOFFS } else { CUTOFFS }
+}
 
 /// One row of the detailed summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

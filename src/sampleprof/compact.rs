@@ -1,10 +1,10 @@
-//! Compact binary sample profiles of LLVM 16 and earlier: names are hashes, and a table at the end leads to the records.
+//! Compact binary sample profiles of LLVM 8 to 16: names are hashes, and a table at the end leads to the records.
 
 use super::binary::{
     BodyReader, BodyWriter, Content, NameForm, VERSION, add_body, read_header, read_index, read_names, read_summary,
     write_record,
 };
-use super::options::{ReadOptions, Rules};
+use super::options::{Encoding, ReadOptions, Rules};
 use super::order::hash_range;
 use super::profile::SampleProfile;
 use super::record::{FunctionRecord, NameId, Names, RecordTable};
@@ -46,7 +46,7 @@ impl<'data> Index<'data> {
             let name = read_index(&mut table, &names)?;
             places.push((name, read_uleb128(&mut table, "offset of a record")?));
         }
-        if options.rules.has_compact_binary() {
+        if options.rules.reads(Encoding::CompactBinary) {
             places = in_map_order(&places, &profile.names, options.rules)?;
         }
         profile.stated.hashed = true;

@@ -158,14 +158,15 @@ impl<'a> Writer<'a> {
         let (options, Content { kind: of, rules, .. }) = (self.options, *self.content);
         let chosen: &[(bool, u64)] = match kind {
             Summary => &[
-                (of.partial, flags::PARTIAL),
+                (of.partial && rules.knows_partial_profiles(), flags::PARTIAL),
                 (of.context_sensitive, flags::CONTEXTS),
-                (of.flow_sensitive, flags::FLOW_SENSITIVE),
+                (of.flow_sensitive && rules.knows_flow_sensitive_profiles(), flags::FLOW_SENSITIVE),
                 (of.preinlined, flags::PREINLINED),
                 (self.with_vtables, flags::VTABLES),
             ],
             NameSection => &[
-                (options.use_md5, flags::MD5 | flags::FIXED_MD5),
+                (options.use_md5, flags::MD5),
+                (options.use_md5 && rules.has_fixed_length_hashes(), flags::FIXED_MD5),
                 (
                     self.has_unique_suffix && (!options.use_md5 || rules.flags_unique_names_of_hashes()),
                     flags::UNIQUE_SUFFIX,
@@ -186,7 +187,11 @@ impl<'a> Writer<'a> {
         }
         write_uleb128(sink, self.table.names.len() as u64);
         for name in &self.table.names {
-            sink.u64(self.content.names.get(*name).hash());
+            let hash = self.content.names.get(*name).hash();
+            match self.content.rules.has_fixed_length_hashes() {
+                true => sink.u64(hash),
+                false => write_uleb128(sink, hash),
+            }
         }
     }
 

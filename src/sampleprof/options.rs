@@ -23,7 +23,7 @@ pub enum Encoding {
     Binary,
     /// The extensible binary: a table, then sections.
     ExtBinary,
-    /// The compact binary of LLVM 16 and earlier, which stores hashes instead of names.
+    /// The compact binary of LLVM 8 to 16, which stores hashes instead of names.
     #[cfg_attr(feature = "cli", value(name = "compact"))]
     CompactBinary,
     /// The file that GCC's -fauto-profile reads.
@@ -408,9 +408,44 @@ impl Rules {
         self.release.0 >= 14
     }
 
-    /// Compact binaries are written and read.
-    pub(crate) fn has_compact_binary(self) -> bool {
-        self.release.0 <= 16
+    /// Returns true if the release reads an encoding. That of GCC belongs to no release.
+    pub(crate) fn reads(self, encoding: Encoding) -> bool {
+        match encoding {
+            Encoding::Text | Encoding::Binary | Encoding::Gcc => true,
+            // LLVM 7 wrote and read compact binaries without a table of functions.
+            Encoding::CompactBinary => (8..=16).contains(&self.release.0),
+            Encoding::ExtBinary => self.release.0 >= 10,
+        }
+    }
+
+    /// Extensible binaries state that a profile is partial.
+    pub(crate) fn knows_partial_profiles(self) -> bool {
+        self.release.0 >= 11
+    }
+
+    /// Extensible binaries state that discriminators are flow-sensitive.
+    pub(crate) fn knows_flow_sensitive_profiles(self) -> bool {
+        self.release.0 >= 13
+    }
+
+    /// Extensible binaries can store hashes instead of names.
+    pub(crate) fn has_hashes_of_names(self) -> bool {
+        self.release.0 >= 11
+    }
+
+    /// Hashes of names have 8 bytes. Before, they were LEB128 numbers.
+    pub(crate) fn has_fixed_length_hashes(self) -> bool {
+        self.release.0 >= 12
+    }
+
+    /// Profiles can have calling contexts and pseudo-probes.
+    pub(crate) fn knows_contexts_and_probes(self) -> bool {
+        self.release.0 >= 12
+    }
+
+    /// The summary counts inlined callees.
+    pub(crate) fn summarizes_inlined_callees(self) -> bool {
+        self.release.0 >= 9
     }
 
     /// A merge writes extensible binaries by default.

@@ -4,6 +4,7 @@ use super::merge_record::{RecordFault, merge_record, rename};
 use super::options::{Encoding, Rules, SymbolList, Threshold, WriteOptions};
 use super::record::{Frame, FunctionName, FunctionRecord, NameId, Names, attributes};
 use crate::error::{Error, Result};
+use crate::model::summary::cutoffs;
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
@@ -117,9 +118,14 @@ impl SampleProfile {
         let kind = self.kind();
         let has_flags = kind.context_sensitive || kind.probe_based || kind.flow_sensitive || kind.partial;
         let needs_sections = has_flags || self.has_hashes() || options.needs_sections().is_some();
-        match options.rules.writes_extensible_by_default() || needs_sections {
-            true => Encoding::ExtBinary,
-            false => Encoding::Binary,
+        let rules = options.rules;
+        match rules.writes_extensible_by_default() || needs_sections {
+            true if self.has_hashes() && !rules.has_hashes_of_names() && rules.reads(Encoding::CompactBinary) => {
+                Encoding::CompactBinary
+            }
+            // Options for sections are an error in other encodings.
+            true if rules.reads(Encoding::ExtBinary) || options.needs_sections().is_some() => Encoding::ExtBinary,
+            _ => Encoding::Binary,
         }
     }
 
@@ -154,13 +160,8 @@ pub(crate) fn push_context(text: &mut Vec<u8>, names: &Names, frames: &[Frame]) 
     }
 }
 
-/// The shares of the total for which a summary has rows, in millionths.
-pub const CUTOFFS: &[u32] = &[
-    10_000, 100_000, 200_000, 300_000, 400_000, 500_000, 600_000, 700_000, 800_000, 900_000, 950_000, 990_000, 999_000,
-    999_900, 999_990, 999_999,
-];
-
 pub use super::options::{COLD_CUTOFF, HOT_CUTOFF};
+pub use crate::model::summary::CUTOFFS;
 
 /// A row of a summary: the number of counts, largest first, that make up a share of the samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -207,7 +208,7 @@ impl Summary {
         summary.total = counts.iter().fold(0, |sum: u64, count| sum.wrapping_add(*count));
         summary.max = counts.first().copied().unwrap_or_default();
         summary.counts = counts.len() as u64;
-        summary.rows = rows(&counts, summary.total, CUTOFFS);
+        summary.rows = rows(&counts, summary.total, cutoffs(rules.release()));
         summary
     }
 
@@ -239,7 +240,8 @@ pub(crate) fn total_count(records: &[&FunctionRecord], rules: Rules) -> u128 {
 
 fn collect(record: &FunctionRecord, rules: Rules, counts: &mut Vec<u64>) {
     counts.extend(record.body.iter().map(|entry| entry.samples));
-    for site in &record.call_sites {
+    let counted: &[_] = if rules.summarizes_inlined_callees() { &record.call_sites } else { &[] };
+    for site in counted {
         let is_duplicate = site.callee.attributes & attributes::DUPLICATED_INTO_BASE != 0;
         if !(is_duplicate && rules.minds_duplicates()) {
             collect(&site.callee, rules, counts);

@@ -69,10 +69,10 @@ pub(crate) fn next_profile(file: &[u8], options: &ReadOptions) -> Option<u64> {
 /// Returns true if a release reads the encoding and the version of a file.
 pub(crate) fn is_read_by(rules: Rules, encoding: Encoding, file: &[u8]) -> bool {
     match encoding {
-        Encoding::CompactBinary => rules.has_compact_binary(),
+        _ if !rules.reads(encoding) => false,
         Encoding::Gcc => GccVersion::of(file) == Some(GccVersion::Of704),
         Encoding::ExtBinary => rules.writes_104() || !ext_binary::is_next_version(file),
-        Encoding::Text | Encoding::Binary => true,
+        Encoding::Text | Encoding::Binary | Encoding::CompactBinary => true,
     }
 }
 

@@ -99,6 +99,7 @@ fn fit<'p>(profile: &'p SampleProfile, options: &WriteOptions) -> Result<(Vec<u8
 /// Unsupported; see [`write()`].
 pub fn check_writable(profile: &SampleProfile, options: &WriteOptions) -> Result<()> {
     check_requests(options)?;
+    let options = &in_effect(profile, options);
     check(profile.kind(), options)?;
     check_contexts(profile, profile.kind(), options)
 }
@@ -176,9 +177,23 @@ fn check(kind: Kind, options: &WriteOptions) -> Result<()> {
             unsupported("writing hashes of names for GCC".to_string(), "write the profile with its names")
         }
         Encoding::Gcc => gcc_version(options).map(drop),
-        Encoding::CompactBinary if !options.rules.has_compact_binary() => unsupported(
-            format!("a compact binary for {release}"),
-            "LLVM 16 is the last release that reads compact binaries",
+        Encoding::CompactBinary if !options.rules.reads(Encoding::CompactBinary) => {
+            unsupported(format!("a compact binary for {release}"), "LLVM 8 to 16 read compact binaries")
+        }
+        Encoding::ExtBinary if !options.rules.reads(Encoding::ExtBinary) => {
+            unsupported(format!("an extensible binary for {release}"), "LLVM 10 and later read extensible binaries")
+        }
+        Encoding::ExtBinary if options.use_md5 && !options.rules.has_hashes_of_names() => unsupported(
+            format!("writing hashes of names in an extensible binary for {release}"),
+            "LLVM 11 and later read them",
+        ),
+        _ if kind.context_sensitive && !options.rules.knows_contexts_and_probes() => unsupported(
+            format!("writing calling contexts for {release}"),
+            "make the layout nested: contexts become inlined callees",
+        ),
+        _ if kind.probe_based && !options.rules.knows_contexts_and_probes() => unsupported(
+            format!("writing pseudo-probes for {release}"),
+            "LLVM 12 and later read them; for earlier releases, sample a build whose debug info has lines",
         ),
         Encoding::ExtBinary if kind.context_sensitive && !options.rules.has_context_table() => unsupported(
             format!("writing calling contexts in an extensible binary for {release}"),
@@ -248,13 +263,15 @@ pub fn losses(profile: &SampleProfile, options: &WriteOptions) -> Vec<Loss> {
     let keeps_vtables = rules.knows_vtables() && (text || (ext && options.vtables));
     let becomes_hashes = encoding == Encoding::CompactBinary || (ext && options.use_md5);
     let symbols = profile.symbols.as_ref().map_or(0, |symbols| symbols.len() as u64);
-    let properties = u64::from(kind.flow_sensitive) + u64::from(kind.partial);
+    let is_flow_sensitive = kind.flow_sensitive && !(ext && rules.knows_flow_sensitive_profiles());
+    let is_partial = options.partial && !(ext && rules.knows_partial_profiles());
+    let properties = u64::from(is_flow_sensitive) + u64::from(is_partial);
     let lost = [
         (true, LossKind::Attributes, attributes),
         (true, LossKind::Checksums, checksums),
         (!keeps_vtables, LossKind::VirtualTables, counted.vtables),
         (!ext, LossKind::Symbols, symbols),
-        (!ext, LossKind::KindBits, properties),
+        (true, LossKind::KindBits, properties),
         (becomes_hashes, LossKind::Names, strings),
         (!ext && !becomes_hashes, LossKind::NameHashes, hashes),
         (true, LossKind::FunctionsBeyondSize, dropped),

@@ -10,6 +10,7 @@
 mod comparison;
 mod compilers;
 mod matrix;
+mod passes;
 mod rewriting;
 mod rust;
 mod toolchain;

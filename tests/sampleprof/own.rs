@@ -417,3 +417,75 @@ fn the_minimum_of_the_total_count_is_that_of_the_summary() {
     let refused = workspace.attempt("profbridge merge thin.prof -o out.prof --min-total-count 16");
     assert!(text(&refused.stderr).contains("the total count is 15, below 16"), "{refused:?}");
 }
+
+#[test]
+fn early_releases_get_encodings_that_they_read() {
+    let workspace = workspace();
+    let hashes = "--sample-format extbinary --use-md5";
+    workspace.run(&format!("profbridge convert plain.prof {hashes} -o hashes.afdo"));
+    workspace.write("probes.prof", "foo:10:1\n 1: 10\n !CFGChecksum: 7\n");
+    for (input, options, release, expected) in [
+        ("plain.prof", "--sample-format compact", 7, "LLVM 8 to 16 read compact binaries"),
+        ("plain.prof", "--sample-format compact", 8, ""),
+        ("plain.prof", "--sample-format compact", 17, "LLVM 8 to 16 read compact binaries"),
+        ("plain.prof", "--sample-format extbinary", 9, "LLVM 10 and later read extensible binaries"),
+        ("plain.prof", "--sample-format extbinary", 10, ""),
+        ("plain.prof", hashes, 10, "LLVM 11 and later read them"),
+        ("plain.prof", hashes, 11, ""),
+        ("hashes.afdo", "--sample-format extbinary", 10, "LLVM 11 and later read them"),
+        ("contexts.prof", "--sample-format text", 11, "make the layout nested"),
+        ("contexts.prof", "--sample-format text", 12, ""),
+        ("probes.prof", "", 11, "LLVM 12 and later read them"),
+        ("probes.prof", "", 12, ""),
+    ] {
+        let line = format!("profbridge convert {input} {options} --for llvm-{release} -o x.afdo");
+        let output = workspace.attempt(&line);
+        let said = text(&output.stderr);
+        assert_eq!(
+            (output.status.success(), said.contains("hint: ")),
+            (expected.is_empty(), !expected.is_empty()),
+            "{line}: {said}"
+        );
+        assert!(said.contains(expected), "{line}: {said}");
+        let _ = std::fs::remove_file(workspace.path("x.afdo"));
+    }
+    // The default is an encoding that keeps the hashes, if there is one.
+    for (release, encoding) in [(7, "binary"), (8, "compact binary"), (10, "compact binary"), (11, "extensible binary")]
+    {
+        workspace.run(&format!("profbridge convert hashes.afdo --for llvm-{release} -o x.afdo --force"));
+        let info = text(&workspace.run("profbridge info x.afdo").stdout);
+        assert!(info.contains(&format!("LLVM sample profile, {encoding}, version")), "LLVM {release}: {info}");
+    }
+    for release in [10, 11] {
+        let line = format!("profbridge merge plain.prof --gen-partial-profile --for llvm-{release} -o x.afdo --force");
+        let said = text(&workspace.run(&line).stderr);
+        assert_eq!(said.contains("dropped 1 property of the profile"), release == 10, "{said}");
+        let shown = text(&workspace.run("profbridge show --show-sec-info-only x.afdo").stdout);
+        assert_eq!(shown.contains("partial"), release == 11, "{shown}");
+    }
+}
+
+#[test]
+fn hashes_of_names_have_the_length_that_the_target_reads() {
+    let workspace = workspace();
+    for release in [11, 12] {
+        workspace.run(&format!("profbridge convert plain.prof --use-md5 --for llvm-{release} -o {release}.afdo"));
+        workspace.run(&format!("profbridge convert {release}.afdo --sample-format text -o {release}.prof"));
+    }
+    assert_eq!(workspace.bytes("11.prof"), workspace.bytes("12.prof"));
+    let flags = |name: &str| text(&workspace.run(&format!("profbridge show --show-sec-info-only {name}")).stdout);
+    assert!(flags("11.afdo").contains("{md5}") && flags("12.afdo").contains("{fixlenmd5}"), "{}", flags("11.afdo"));
+}
+
+#[test]
+fn early_summaries_do_not_count_inlined_callees() {
+    let workspace = workspace();
+    let facts = |release: u32| {
+        workspace.run(&format!(
+            "profbridge convert plain.prof --for llvm-{release} --sample-format binary -o x.afdo --force"
+        ));
+        text(&workspace.run("profbridge show --detailed-summary x.afdo").stdout)
+    };
+    assert!(facts(8).contains("Total number of blocks: 3"), "{}", facts(8));
+    assert!(facts(9).contains("Total number of blocks: 5"), "{}", facts(9));
+}
