@@ -155,7 +155,7 @@ impl fmt::Display for Hint {
             Self::RecordTime => "record CPU or wall-clock samples, or treat these values as sample counts",
             Self::AcceptWeights => "treat the values as sample counts",
             Self::ReadPerfScript => "read it as perf script output, which joins them",
-            Self::ChooseValue => "pass inputs with the same unit, or choose the sample type or the weight of a sample",
+            Self::ChooseValue => "pass inputs that count the same, or choose the sample type or the weight of a sample",
             Self::ChooseSort => "choose one event type, or give each sample the weight 1",
             Self::Check => "check the file to list its problems",
             Self::CheckForMore => "check the file for details",

@@ -247,6 +247,10 @@ pub struct ReadStats {
     pub samples_without_stack: u64,
     /// The units of each event type. There are several if sources with different units were read into one table.
     pub units: Vec<(SampleSource, Unit)>,
+    /// The kinds of the values of pprof profiles that are the hits, without duplicates: `inuse_space`. Those that any
+    /// profile can have, `samples` and units, are not among them.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub(crate) values: Vec<String>,
     /// Events of a recording within the requested time whose type was not requested, and samples of types that were not
     /// selected; 0 for samples that count bytes or time.
     pub skipped_events: BTreeMap<SampleSource, u64>,
@@ -337,6 +341,7 @@ impl ReadStats {
         for (source, unit) in &other.units {
             self.add_unit(*source, *unit);
         }
+        other.values.iter().for_each(|kind| self.add_value(kind));
         other.skipped_events.iter().for_each(|(source, events)| self.skip_events(*source, *events));
         other.samples_out_of_time.iter().for_each(|(source, events)| self.add_out_of_time(*source, *events));
         for (what, count) in &other.left_out {
@@ -370,6 +375,13 @@ impl ReadStats {
     pub(crate) fn add_unit(&mut self, source: SampleSource, unit: Unit) {
         if !self.units.contains(&(source, unit)) {
             self.units.push((source, unit));
+        }
+    }
+
+    /// Adds the kind of a value that is the hits.
+    pub(crate) fn add_value(&mut self, kind: &str) {
+        if !self.values.iter().any(|known| known == kind) {
+            self.values.push(kind.to_string());
         }
     }
 

@@ -7,7 +7,7 @@ use crate::driver::diff::{DiffOptions, SectionDiff};
 use crate::error::{Error, Result, Warning};
 pub use crate::families::content::Content;
 use crate::families::files::{diff_files, notes_about_differences};
-use crate::families::stack_files::{StackOptions, choose_unit};
+use crate::families::stack_files::{StackOptions, choose_unit, different_values};
 use crate::families::stacks::{are_stacks, diff_stacks};
 use crate::families::table::commands;
 use crate::hint::Hint;
@@ -209,6 +209,7 @@ impl Content {
         {
             return Err(self.no_stacks());
         }
+        self.require_same_value(baseline)?;
         self.report_with(title, baseline).ok_or_else(different_kinds)
     }
 
@@ -229,11 +230,24 @@ impl Content {
                 _ => different_kinds(),
             });
         }
+        self.require_same_value(baseline)?;
         let (table, old) = (view.of(table), old.map(|(old, _)| view.of(old)));
         if table.is_empty() && old.as_ref().is_none_or(|old| old.is_empty()) {
             return Err(Error::nothing_found("no stack contains the method"));
         }
         Ok(FlameGraph::new(&table, old.as_deref(), FlameLabels::new(view.title(), "", unit)))
+    }
+
+    /// Returns an error for a baseline of another value, such as the bytes ever allocated next to those in use.
+    fn require_same_value(&self, baseline: Option<&Self>) -> Result<()> {
+        let (Self::Stacks(table), Some(Self::Stacks(old))) = (self, baseline) else { return Ok(()) };
+        match different_values([table, old]) {
+            None => Ok(()),
+            Some([value, old_value]) => {
+                let detail = format!("the profile counts {value}, its baseline {old_value}");
+                Err(Error::kind_conflict(detail).with_hint(Hint::ChooseValue))
+            }
+        }
     }
 
     fn no_stacks(&self) -> Error {

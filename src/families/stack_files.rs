@@ -91,7 +91,8 @@ pub fn read_stacks(inputs: &[Input], options: &StackOptions) -> Result<(StackTab
     Ok((table, warnings))
 }
 
-/// Returns an error for a table whose sources count different things under one name, such as bytes and samples.
+/// Returns an error for a table whose sources count different things under one name, such as bytes and samples, or the
+/// bytes in use and those ever allocated.
 pub(crate) fn check_units(table: &StackTable) -> Result<()> {
     let units = &table.observed.units;
     for (position, (source, unit)) in units.iter().enumerate() {
@@ -101,7 +102,19 @@ pub(crate) fn check_units(table: &StackTable) -> Result<()> {
             return Err(Error::usage(detail).with_hint(choose_unit([*other, *unit])));
         }
     }
+    if let [first, second, ..] = &table.observed.values[..] {
+        let detail = format!("one input counts {first} and another {second}, which cannot be added");
+        return Err(Error::usage(detail).with_hint(Hint::ChooseValue));
+    }
     Ok(())
+}
+
+/// Returns the kinds of values of two tables that are different.
+pub(crate) fn different_values<'t>(tables: [&'t StackTable; 2]) -> Option<[&'t str; 2]> {
+    match tables.map(|table| &table.observed.values[..]) {
+        [[one], [other]] if one != other => Some([one, other]),
+        _ => None,
+    }
 }
 
 /// The hint for inputs that count different things. In text with a fraction, all counts are in millionths.

@@ -13,7 +13,7 @@ use crate::families::content::{Content, Drawn};
 use crate::families::describe;
 use crate::families::memory::MemoryOptions;
 use crate::families::stack_files::{
-    StackOptions, add_file, add_input, choose_unit, holds_stacks, read_stacks, unit_of, without_addresses,
+    StackOptions, add_file, add_input, choose_unit, different_values, holds_stacks, read_stacks, unit_of, without_addresses,
 };
 use crate::hint::Hint;
 use crate::input::{Access, Family, Format, Input};
@@ -413,6 +413,10 @@ pub fn diff_stacks(
     if unit != other_unit {
         let detail = format!("it counts {}, the first counts {}", other_unit.word(), unit.word());
         return Err(Error::usage(detail).in_file(&second.path).with_hint(choose_unit([unit, other_unit])));
+    }
+    if let Some([value, other_value]) = different_values([&one, &other]) {
+        let detail = format!("it counts {other_value}, the first counts {value}");
+        return Err(Error::usage(detail).in_file(&second.path).with_hint(Hint::ChooseValue));
     }
     let mut tables = [one, other];
     if is_iprof(first)? || is_iprof(second)? {

@@ -433,3 +433,27 @@ fn a_gate_compares_sources_of_any_kind() {
     let shown = folder.shows("diff squares.pprof circles.pprof");
     assert!(shown.contains("main.circle.area") || shown.contains("main.mix"), "{shown}");
 }
+
+#[test]
+fn values_that_measure_different_things_are_not_added_or_compared() {
+    let folder = Folder::new("different-values");
+    folder.stderr_of("merge heap.pprof --sample-type alloc_space -o allocated.pprof");
+    for command in ["flamegraph heap.pprof allocated.pprof -o x.svg", "report heap.pprof allocated.pprof -o x.html"] {
+        let said = folder.refuses(command);
+        assert!(said.contains("one input counts inuse_space and another alloc_space, which cannot be added"), "{said}");
+        assert!(said.contains("choose the value with --sample-type"), "{said}");
+    }
+    for command in ["diff", "overlap"] {
+        let said = folder.refuses(&format!("{command} heap.pprof allocated.pprof"));
+        assert!(said.contains("allocated.pprof: it counts alloc_space, the first counts inuse_space"), "{said}");
+    }
+    for command in ["flamegraph", "report"] {
+        let said = folder.fails(&format!("{command} allocated.pprof --baseline heap.pprof -o x"));
+        assert!(said.contains("the profile counts alloc_space, its baseline inuse_space"), "{said}");
+    }
+    let same = folder.shows("diff heap.pprof allocated.pprof --sample-type alloc_space");
+    assert!(same.contains("stacks                   100.000 %"), "{same}");
+    // Text does not say what its bytes are.
+    folder.write("bytes.collapsed", "# unit: bytes\nmain;work 5\n");
+    assert!(folder.shows("diff heap.pprof bytes.collapsed").contains("stacks"));
+}

@@ -11,7 +11,7 @@ pub(crate) fn hint_text(hint: &Hint) -> Cow<'static, str> {
         Hint::RecordTime => "record CPU or wall-clock samples, or use --value to treat these values as sample counts",
         Hint::ReadPerfScript => "use --perf-raw to join them",
         Hint::ChooseValue => {
-            "pass inputs with the same unit, or choose the value with --sample-type or --weight (of pprof and recordings)"
+            "pass inputs that count the same, or choose the value with --sample-type or --weight (of pprof and recordings)"
         }
         Hint::ChooseSort => "choose one event type with --events, or use --weight count",
         Hint::Check => "run `profbridge check` to list the problems of the file",

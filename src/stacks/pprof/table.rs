@@ -216,6 +216,11 @@ pub fn add_to_table(profile: &Profile, choice: &ValueChoice, table: &mut StackTa
     observed.parts += 1;
     for column in &columns {
         observed.add_unit(column.source, column.unit);
+        let kind = profile.text(profile.sample_types[column.at].kind);
+        let is_generic = kind == column.unit.word() || kind == "samples";
+        if column.source == SampleSource::Unknown && !is_generic {
+            observed.add_value(&kind);
+        }
     }
     observed.duration_nanos =
         observed.duration_nanos.saturating_add(u64::try_from(profile.duration_nanos).unwrap_or(0));
