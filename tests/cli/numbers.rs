@@ -105,7 +105,7 @@ fn gates_count_methods_and_hits_that_are_written() {
 #[test]
 fn the_numbers_are_those_that_show_finds_in_the_output() {
     let folder = folder();
-    for options in ["", "--sparse", "--function ^[am]", "--for llvm-14 --sparse", "--format-version 1"] {
+    for options in ["", "--sparse", "--function ^[am]", "--for llvm-14 --sparse", "--format-version 4"] {
         for output in ["x.profdata", "x.proftext", "x.profraw"] {
             let line = format!("merge run.profraw --force -o {output} {options}");
             let merged = document(&folder, &line, 0);

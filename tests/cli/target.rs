@@ -36,6 +36,7 @@ fn written_version(folder: &Folder, finished: &Finished, name: &str) -> u64 {
 }
 
 const RAW_7: &str = "raw/clang-13-ir.profraw";
+const FRONT_END: &str = "raw/clang-14-coverage.profraw";
 const RAW_8: &str = "raw/clang-14-ir.profraw";
 const RAW_10: &str = "raw/clang-22-ir.profraw";
 const INDEXED_7: &str = "raw/clang-14-ir.profdata";
@@ -291,7 +292,7 @@ fn raw_output_is_for_the_same_readers() {
         (None, "--for llvm-16", RAW_10, 8),
         (None, "--for llvm-18", RAW_8, 9),
         (None, "--for llvm-23", RAW_8, 11),
-        (None, "--for llvm-3.8", RAW_8, 2),
+        (None, "--for llvm-3.8", FRONT_END, 2),
         (Some("llvm-13"), "", RAW_10, 7),
         (Some("llvm-13"), "--for llvm-18", RAW_10, 9),
         (None, "--raw-version 9 --for llvm-16", RAW_10, 9),
@@ -496,4 +497,18 @@ fn binary_ids_are_not_a_strict_error() {
         assert_eq!(finished.code, Some(0), "{command}: {}", finished.stderr);
         assert!(finished.stderr.contains("dropped 1 binary id"), "{command}: {}", finished.stderr);
     }
+}
+
+#[test]
+fn ir_counters_are_an_error_for_releases_without_them() {
+    let folder = Folder::new();
+    for options in ["--for llvm-3.8", "--format-version 3"] {
+        for output in ["out.profdata", "out.profraw", "out.proftext"] {
+            let finished = run(&folder, None, &format!("convert {options} -o {output}"), &[RAW_8]);
+            assert_eq!(finished.code, Some(1), "{options} {output}: {}", finished.stderr);
+            assert!(finished.stderr.contains("target LLVM 3.9 or later"), "{}", finished.stderr);
+        }
+    }
+    let finished = run(&folder, None, "convert --for llvm-3.9 -o out.profdata", &[RAW_8]);
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
 }

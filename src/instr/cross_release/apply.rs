@@ -34,7 +34,7 @@ pub fn cross(
     options: &CrossReleaseOptions,
     strict: bool,
 ) -> Result<AdaptationReport> {
-    refuse_unknown_kind(profile, options.release)?;
+    refuse_unknown_kind(profile, options)?;
     let crossed = cross_release::cross_kept(std::mem::take(profile), options, filter);
     *profile = crossed.profile;
     if !crossed.former_names.is_empty() {
@@ -53,7 +53,15 @@ pub(crate) fn unknown_counters(kind: ProfileKind, release: Release) -> ProfileKi
     kind.of_counters().without(ProfileKind::IR | ProfileKind::known_by(release))
 }
 
-fn refuse_unknown_kind(profile: &Profile, release: Release) -> Result<()> {
+/// The first indexed version of LLVM 3.9, the first release with counters of the IR.
+const FIRST_VERSION_WITH_IR: u32 = 4;
+
+fn refuse_unknown_kind(profile: &Profile, options: &CrossReleaseOptions) -> Result<()> {
+    let release = options.release;
+    if profile.kind.contains(ProfileKind::IR) && options.indexed_version < FIRST_VERSION_WITH_IR {
+        let detail = "releases before LLVM 3.9 do not know IR counters".to_string();
+        return Err(Error::new(ErrorKind::KindConflict { detail }).with_hint("target LLVM 3.9 or later"));
+    }
     let unknown = unknown_counters(profile.kind, release);
     // Records of the bridge have counters that fit every kind.
     let has_counters = || {
