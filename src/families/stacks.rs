@@ -13,7 +13,8 @@ use crate::families::content::{Content, Drawn};
 use crate::families::describe;
 use crate::families::memory::MemoryOptions;
 use crate::families::stack_files::{
-    StackOptions, add_file, add_input, choose_unit, different_values, holds_stacks, read_stacks, unit_of, without_addresses,
+    StackOptions, add_file, add_input, choose_unit, different_values, holds_stacks, read_stacks, unit_of,
+    without_addresses,
 };
 use crate::hint::Hint;
 use crate::input::{Access, Family, Format, Input};

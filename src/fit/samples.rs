@@ -71,10 +71,14 @@ pub(crate) fn compare_samples(
     }
     let mut verdicts = HashMap::new();
     let names = ProgramNames::new(&program, keeps_unique);
+    let profiled: HashSet<NameRef> = seen.keys().map(|id| profile.name(*id).hash()).collect();
     for (id, seen) in &seen {
         let name = profile.name(*id);
         let moved = || match name {
-            FunctionName::Text(text) => names.moved(text),
+            // A function with samples of its own is another one.
+            FunctionName::Text(text) => {
+                names.moved(text).filter(|now| !profiled.contains(&name_ref(profile_name(now, keeps_unique))))
+            }
             FunctionName::Hash(_) => None,
         };
         let verdict = match (names.by_hash.get(&name.hash()), program.find_hashed(name.hash())) {
@@ -103,6 +107,7 @@ pub(crate) fn compare_samples(
         };
         verdicts.insert(*id, verdict);
     }
+    forget_ambiguous_moves(&mut verdicts);
     let uses_changed = has_probes && release.is_none_or(|release| release.0 >= 17);
     let mut fit = SamplesFit { profile, program, description, verdicts, uses_changed };
     fit.guess_renamed(&seen);
@@ -119,6 +124,20 @@ pub(crate) fn compare_samples(
             .with_hint("pass the new build of the sampled program or library, before it is stripped"));
     }
     Ok(fit)
+}
+
+/// Functions of the profile for which the same function of the program was found are gone: at most one of them moved.
+fn forget_ambiguous_moves(verdicts: &mut HashMap<NameId, Verdict>) {
+    let has_moved =
+        |verdict: &Verdict| verdict.class == Class::Moved || verdict.detail.as_deref() == Some(MOVED_AND_EDITED);
+    let mut found: HashMap<Vec<u8>, u32> = HashMap::new();
+    let targets = verdicts.values().filter(|verdict| has_moved(verdict)).filter_map(|verdict| verdict.now.clone());
+    targets.for_each(|now| *found.entry(now).or_default() += 1);
+    for verdict in verdicts.values_mut().filter(|verdict| has_moved(verdict)) {
+        if verdict.now.as_ref().is_some_and(|now| found[now] > 1) {
+            *verdict = Verdict { class: Class::Gone, now: None, detail: None };
+        }
+    }
 }
 
 fn look_at_outer(record: &FunctionRecord, seen: &mut BTreeMap<NameId, Seen>) {

@@ -388,6 +388,26 @@ fn functions_that_moved_to_another_file_and_changed_are_changed() {
     );
 }
 
+#[test]
+fn functions_with_samples_of_their_own_are_no_successors() {
+    let folder = Folder::new();
+    let function = |name: &str| format!("{name}:10:1\n 1: 10\n");
+    for (lost, other) in [("_ZL3foo.__uniq.111", "_ZL3foo.__uniq.222"), ("_ZL3foo", "_Z3foo")] {
+        folder.write("old.prof", ["main", lost, other].map(function).concat());
+        folder.write("new.prof", ["main", other].map(function).concat());
+        let report = folder.fit("old.prof --against new.prof --write-remapping names.txt");
+        let found = ["used", "moved", "gone"].map(|class| functions(&report, class));
+        assert_eq!(found, [2, 0, 1], "{report:#}");
+        let names = std::fs::read_to_string(folder.path("names.txt")).unwrap();
+        assert!(names.lines().all(|line| line.is_empty() || line.starts_with('#')), "{names}");
+    }
+    // Of two functions, at most one is the new one.
+    folder.write("old.prof", ["main", "_ZL3foo.__uniq.111", "_ZL3foo.__uniq.222"].map(function).concat());
+    folder.write("new.prof", ["main", "_ZL3foo.__uniq.333"].map(function).concat());
+    let report = folder.fit("old.prof --against new.prof");
+    assert_eq!(["moved", "gone"].map(|class| functions(&report, class)), [0, 2], "{report:#}");
+}
+
 const RUST: &str = "#[inline(never)]\npub fn square(x: u64) -> u64 {\n    if x > 3 { x * x } else { x }\n}\n\
                     fn main() {\n    println!(\"{}\", square(std::env::args().count() as u64));\n}\n";
 
