@@ -402,8 +402,8 @@ fn functions_with_samples_of_their_own_are_no_successors() {
         assert!(names.lines().all(|line| line.is_empty() || line.starts_with('#')), "{names}");
     }
     // Of two functions, at most one is the new one.
-    folder.write("old.prof", ["main", "_ZL3foo.__uniq.111", "_ZL3foo.__uniq.222"].map(function).concat());
-    folder.write("new.prof", ["main", "_ZL3foo.__uniq.333"].map(function).concat());
+    folder.write("old.prof", ["bar", "_ZL3foo.__uniq.111", "_ZL3foo.__uniq.222"].map(function).concat());
+    folder.write("new.prof", ["bar", "_ZL3foo.__uniq.333"].map(function).concat());
     let report = folder.fit("old.prof --against new.prof");
     assert_eq!(["moved", "gone"].map(|class| functions(&report, class)), [0, 2], "{report:#}");
 }
