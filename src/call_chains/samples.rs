@@ -2,7 +2,7 @@
 
 use crate::digits::number_of;
 use crate::error::Warning;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The event type of a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
@@ -226,6 +226,15 @@ pub(super) const CHUNKS_TWICE: &str = "several inputs have the same chunk of a r
 pub(super) const CALLS_TWICE: &str = "several recordings of one JVM have method-timing, which counts calls from the start of the JVM, so these calls are \
      counted more than once; take them from the last recording";
 
+/// The warning about recordings of different events. Each text has the events of a recording.
+pub(crate) fn different_events(recordings: &BTreeSet<String>) -> Option<String> {
+    let words = || {
+        let events: Vec<&str> = recordings.iter().map(String::as_str).collect();
+        format!("the recordings are of different events, whose samples are added up: {}", events.join("; "))
+    };
+    (recordings.len() > 1).then(words)
+}
+
 /// The warning about samples whose periods differ.
 pub(crate) const PERIODS_DIFFER: &str =
     "the inputs have different sampling rates, so their sample counts are not comparable; set input weights";
@@ -288,6 +297,9 @@ pub struct ReadStats {
     /// The sampling periods of each event type, as far as sources have them.
     #[cfg_attr(feature = "serde", serde(default))]
     pub(crate) periods: Vec<(SampleSource, SamplingPeriod)>,
+    /// The events of each recording of perf, without duplicates: `cpu-clock, page-faults`.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub(crate) events: BTreeSet<String>,
     /// Whether inputs have weights, which can make samples of different periods comparable.
     #[cfg_attr(feature = "serde", serde(default))]
     pub(crate) has_weights: bool,
@@ -342,6 +354,7 @@ impl ReadStats {
             self.add_unit(*source, *unit);
         }
         other.values.iter().for_each(|kind| self.add_value(kind));
+        self.events.extend(other.events.iter().cloned());
         other.skipped_events.iter().for_each(|(source, events)| self.skip_events(*source, *events));
         other.samples_out_of_time.iter().for_each(|(source, events)| self.add_out_of_time(*source, *events));
         for (what, count) in &other.left_out {
@@ -382,6 +395,13 @@ impl ReadStats {
     pub(crate) fn add_value(&mut self, kind: &str) {
         if !self.values.iter().any(|known| known == kind) {
             self.values.push(kind.to_string());
+        }
+    }
+
+    /// Adds the events of a recording of perf.
+    pub(crate) fn add_events(&mut self, events: String) {
+        if !events.is_empty() {
+            self.events.insert(events);
         }
     }
 

@@ -1,6 +1,6 @@
 //! Which samples of a table are meant.
 
-use super::samples::{CALLS_TWICE, CHUNKS_TWICE, PERIODS_DIFFER, SampleSource, SamplingPeriod, Unit};
+use super::samples::{CALLS_TWICE, CHUNKS_TWICE, PERIODS_DIFFER, SampleSource, SamplingPeriod, Unit, different_events};
 use super::table::{Frame, FrameId, FrameKind, FunctionId, Sample, SampleKey, StackTable};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -71,16 +71,15 @@ impl StackTable {
     }
 
     /// Returns warnings about samples that do not add up.
-    pub(crate) fn warnings_about_counts(&self) -> Vec<&'static str> {
-        let mut warnings = Vec::new();
-        if self.mixes_rates() {
-            warnings.push(PERIODS_DIFFER);
-        }
+    pub(crate) fn warnings_about_counts(&self) -> Vec<String> {
+        // Different events usually have different rates.
+        let rates = self.mixes_rates().then(|| PERIODS_DIFFER.to_string());
+        let mut warnings = Vec::from_iter(different_events(&self.observed.events).or(rates));
         if self.observed.repeats_chunks {
-            warnings.push(CHUNKS_TWICE);
+            warnings.push(CHUNKS_TWICE.to_string());
         }
         if self.observed.counts_calls_twice && self.sources().contains(&SampleSource::MethodTiming) {
-            warnings.push(CALLS_TWICE);
+            warnings.push(CALLS_TWICE.to_string());
         }
         warnings
     }

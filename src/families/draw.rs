@@ -7,7 +7,7 @@ use crate::driver::diff::{DiffOptions, SectionDiff};
 use crate::error::{Error, Result, Warning};
 pub use crate::families::content::Content;
 use crate::families::files::{diff_files, notes_about_differences};
-use crate::families::stack_files::{StackOptions, choose_unit, different_values};
+use crate::families::stack_files::{StackOptions, choose_unit, compared_events, different_values};
 use crate::families::stacks::{are_stacks, diff_stacks};
 use crate::families::table::commands;
 use crate::hint::Hint;
@@ -80,6 +80,11 @@ impl Drawing {
         };
         let content = read(&inputs)?;
         let baseline = if baseline_inputs.is_empty() { None } else { Some(read(&baseline_inputs)?) };
+        if let (Content::Stacks(table), Some(Content::Stacks(old))) = (&content, &baseline) {
+            let compared = compared_events([table, old]);
+            let in_baseline = |message| Warning::new(message).in_file(&baseline_inputs[0].path);
+            warnings.extend(compared.map(in_baseline));
+        }
         Ok(Self { warnings, inputs, baseline_inputs, content, baseline, options })
     }
 

@@ -109,6 +109,13 @@ pub(crate) fn check_units(table: &StackTable) -> Result<()> {
     Ok(())
 }
 
+/// Returns the warning about a comparison of recordings of different events.
+pub(crate) fn compared_events(tables: [&StackTable; 2]) -> Option<String> {
+    let [first, other] = tables.map(|table| Vec::from_iter(table.observed.events.iter().cloned()).join("; "));
+    let differ = !first.is_empty() && !other.is_empty() && first != other;
+    differ.then(|| format!("its samples of {other} are compared with those of {first}, which measure something else"))
+}
+
 /// Returns the kinds of values of two tables that are different.
 pub(crate) fn different_values<'t>(tables: [&'t StackTable; 2]) -> Option<[&'t str; 2]> {
     match tables.map(|table| &table.observed.values[..]) {

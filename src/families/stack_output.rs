@@ -203,7 +203,7 @@ impl StackEncoder<'_> {
         if !left_out.is_empty() {
             losses.push(format!("dropped {} of pprof profiles", left_out.join(", ")));
         }
-        losses.extend(table.warnings_about_counts().into_iter().map(str::to_string));
+        losses.extend(table.warnings_about_counts());
         if !self.options.reference.is_empty() {
             table = self.add_types(&table, &mut losses)?;
         }

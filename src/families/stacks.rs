@@ -13,8 +13,8 @@ use crate::families::content::{Content, Drawn};
 use crate::families::describe;
 use crate::families::memory::MemoryOptions;
 use crate::families::stack_files::{
-    StackOptions, add_file, add_input, choose_unit, different_values, holds_stacks, read_stacks, unit_of,
-    without_addresses,
+    StackOptions, add_file, add_input, choose_unit, compared_events, different_values, holds_stacks, read_stacks,
+    unit_of, without_addresses,
 };
 use crate::hint::Hint;
 use crate::input::{Access, Family, Format, Input};
@@ -411,6 +411,8 @@ pub fn diff_stacks(
         );
         warnings.push(Warning::new(message).in_file(&second.path));
     }
+    let compared = compared_events([&one, &other]);
+    warnings.extend(compared.map(|message| Warning::new(message).in_file(&second.path)));
     if unit != other_unit {
         let detail = format!("it counts {}, the first counts {}", other_unit.word(), unit.word());
         return Err(Error::usage(detail).in_file(&second.path).with_hint(choose_unit([unit, other_unit])));

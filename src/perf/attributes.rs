@@ -212,6 +212,17 @@ pub(crate) fn several_events(events: &[String]) -> Option<Warning> {
     (events.len() > 1).then(|| Warning::new(message()))
 }
 
+/// Returns the events of a recording in one text, without modifiers: `cpu-clock, page-faults`. Empty without names.
+pub(crate) fn events_in_words(events: &[String]) -> String {
+    const MODIFIERS: &str = "ukhGHIpPSDWeb";
+    let without_modifiers = |name: &String| match name.rsplit_once(':') {
+        Some((event, modifiers)) if modifiers.chars().all(|letter| MODIFIERS.contains(letter)) => event.to_string(),
+        _ => name.trim().to_string(),
+    };
+    let names: BTreeSet<String> = events.iter().map(without_modifiers).filter(|name| !name.is_empty()).collect();
+    names.into_iter().collect::<Vec<_>>().join(", ")
+}
+
 /// All events of a recording, and the ids by which records refer to them.
 #[derive(Debug, Default)]
 pub(crate) struct Attributes {

@@ -17,5 +17,5 @@ mod tests;
 #[cfg(test)]
 pub(crate) mod writer;
 
-pub(crate) use attributes::{Attribute, is_event_named, no_event_named, several_events};
+pub(crate) use attributes::{Attribute, events_in_words, is_event_named, no_event_named, several_events};
 pub(crate) use reader::{Open, Recording, is_recording, read_recording};

@@ -11,7 +11,7 @@ use super::program::{LoadFindings, Program, ProgramFiles};
 use super::program_samples::{Occurrences, PLAIN, ProgramSamples, SampleFindings};
 use super::script::{ReadFindings, ScriptOptions, programs_with_samples};
 use super::{RawBase, make_profile, raw_text, read_raw, read_recording, read_text, recordings};
-use crate::call_chains::PERIODS_DIFFER;
+use crate::call_chains::{PERIODS_DIFFER, different_events};
 use crate::digits::number_of;
 use crate::driver::InputReport;
 use crate::driver::report::no_weight;
@@ -147,9 +147,9 @@ pub fn add_up(inputs: &[Input], program: &Program<'_>, options: &SumOptions, lim
     if inputs.iter().any(|input| input.weight.get() != 1) {
         all.findings.periods.clear();
     }
-    if all.findings.periods.len() > 1 {
-        warnings.push(Warning::new(PERIODS_DIFFER));
-    }
+    // Different events usually have different rates.
+    let rates = (all.findings.periods.len() > 1).then(|| PERIODS_DIFFER.to_string());
+    warnings.extend(different_events(&all.findings.events).or(rates).map(Warning::new));
     Ok(Sum { samples: all, warnings, other_programs })
 }
 
@@ -382,6 +382,7 @@ fn read_input(
     };
     warnings.extend(recorded.warnings);
     found.findings.periods.extend(recorded.period);
+    found.findings.events.extend(Some(recorded.events).filter(|events| !events.is_empty()));
     found.findings.plain = recorded.plain.unwrap_or_default();
     let samples = recorded.samples;
     found.counters = samples.counters;

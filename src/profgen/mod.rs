@@ -65,7 +65,7 @@ use crate::digits::number_of;
 use crate::error::{Error, Result, Warning};
 use crate::input::Input;
 use crate::limits::Limits;
-use crate::perf::{no_event_named, several_events};
+use crate::perf::{events_in_words, no_event_named, several_events};
 use crate::sampleprof::{SampleProfile, Threshold};
 
 /// The address in a program to which addresses of an unsymbolized profile are relative.
@@ -204,7 +204,7 @@ pub fn read_recording(
     let (chains, loaded_at) = (read.chains, read.loaded_at);
     let samples = Samples { counters, chains, read: read.findings, runs, details, loaded_at };
     let plain = options.allow_plain.then_some(read.plain);
-    Ok(RecordedSamples { samples, plain, period: read.period, warnings: read.warnings })
+    Ok(RecordedSamples { samples, plain, period: read.period, events: read.events, warnings: read.warnings })
 }
 
 /// Reads the text of `perf script`. Samples without branch records count if the options allow them and no sample has
@@ -228,14 +228,16 @@ pub(crate) fn read_text(
         let samples = Samples { counters, chains: None, read, runs: None, details, loaded_at };
         let mut warnings: Vec<_> = unplaced_frames(unplaced).into_iter().collect();
         warnings.extend(several_events(&used_events));
-        return Ok(RecordedSamples { samples, plain: Some(plain), period: None, warnings });
+        let events = events_in_words(&used_events);
+        return Ok(RecordedSamples { samples, plain: Some(plain), period: None, events, warnings });
     }
     if let Some(wanted) = &options.event {
         return Err(no_event_named(wanted, &[]));
     }
     let script = script::read(input, program, options, limits, &mut |_: LineNotice<'_>| ())?;
     let warnings = unplaced_frames(script.unplaced).into_iter().chain(several_addresses(&script)).collect();
-    Ok(RecordedSamples { samples: samples_of(script, program, options), plain: None, period: None, warnings })
+    let (samples, events) = (samples_of(script, program, options), String::new());
+    Ok(RecordedSamples { samples, plain: None, period: None, events, warnings })
 }
 
 /// Warns of frames that could not be found.
@@ -273,6 +275,8 @@ pub struct RecordedSamples {
     pub plain: Option<PlainFindings>,
     /// The sampling period, and whether it is a time in nanoseconds; `None` if it is unknown.
     pub(crate) period: Option<SamplingPeriod>,
+    /// The events of the samples; empty if they are unknown.
+    pub(crate) events: String,
     /// Warnings about the recording.
     pub warnings: Vec<Warning>,
 }

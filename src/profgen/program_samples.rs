@@ -40,16 +40,20 @@ pub(super) struct SampleFindings {
     /// The sampling periods of the recordings; none if weights compensate them.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub(super) periods: BTreeSet<SamplingPeriod>,
+    /// The events of each recording.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub(super) events: BTreeSet<String>,
 }
 
 impl SampleFindings {
     /// Adds the numbers of other inputs.
     fn add(&mut self, other: &Self) {
-        let Self { read, runs, plain, periods } = other;
+        let Self { read, runs, plain, periods, events } = other;
         self.read.add(read);
         self.runs.add(runs);
         self.plain.add(plain);
         self.periods.extend(periods);
+        self.events.extend(events.iter().cloned());
     }
 }
 

@@ -16,7 +16,7 @@ use crate::limits::Limits;
 use crate::perf::event::{Branch, CpuMode, Event, KERNEL, Mapping, Sample};
 use crate::perf::features::BuildId;
 use crate::perf::processes::{Processes, is_memory};
-use crate::perf::{Attribute, Recording, no_event_named, read_recording, several_events};
+use crate::perf::{Attribute, Recording, events_in_words, no_event_named, read_recording, several_events};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// The samples of a recording.
@@ -33,6 +33,8 @@ pub(super) struct RecordingSamples {
     pub(super) plain: PlainFindings,
     /// The sampling period, if it is the same for all events.
     pub(super) period: Option<SamplingPeriod>,
+    /// The events of the samples.
+    pub(super) events: String,
     /// Warnings.
     pub(super) warnings: Vec<Warning>,
 }
@@ -105,6 +107,7 @@ pub(super) fn read(
         plain_counters,
         plain: plain_findings,
         period,
+        events: events_in_words(&names),
         warnings,
     })
 }

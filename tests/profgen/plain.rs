@@ -673,6 +673,27 @@ fn recordings_without_branch_records_next_to_others_are_not_used() {
 }
 
 #[test]
+fn recordings_of_different_events_are_added_with_a_warning() {
+    let tools = ["clang-22", "perf"];
+    let Some(folder) = available("different-events", &tools).then(Folder::new) else { return };
+    compile(&folder, CLANG, "busy.c", "busy");
+    for (options, name) in [("-F 999 -g", "one.data"), ("-F 499 -e task-clock:u -g", "two.data")] {
+        if !perf_record(&folder, options, "./busy", name) {
+            return;
+        }
+        folder.run(&format!("profbridge merge --partial {name} --binary busy -o {name}.part"));
+    }
+    let added = "the recordings are of different events, whose samples are added up: cpu-clock; cpu-clock, task-clock";
+    for inputs in ["one.data two.data", "one.data.part two.data.part", "one.data.part two.data"] {
+        let said = errors(&folder.try_run(&format!("profbridge merge {inputs} --binary busy -o out.prof")));
+        assert!(said.contains(added) && !said.contains("different sampling rates"), "{inputs}: {said}");
+    }
+    let same =
+        errors(&folder.try_run("profbridge merge one.data one.data.part --allow-duplicates --binary busy -o out.prof"));
+    assert!(!same.contains("different"), "{same}");
+}
+
+#[test]
 fn one_of_several_events_can_be_chosen() {
     let tools = ["clang-22", "perf"];
     let Some(folder) = available("events", &tools).then(Folder::new) else { return };

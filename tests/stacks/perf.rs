@@ -167,6 +167,30 @@ fn branch_records_are_rejected_as_stacks() {
 }
 
 #[test]
+fn recordings_of_different_events_are_added_and_compared_with_a_warning() {
+    let folder = Folder::new("different-events");
+    for (name, event) in [("a", "cycles:u"), ("b", "page-faults:u"), ("c", "cycles:k")] {
+        let sample = format!("spin 8540 3731.1:     250000 {event}: \n\t    118e mix+0x10 (/usr/bin/spin)\n\n");
+        folder.write(name, sample.repeat(2));
+    }
+    let added = "the recordings are of different events, whose samples are added up: cycles; page-faults";
+    let compared = "b: its samples of page-faults are compared with those of cycles, which measure something else";
+    for (arguments, warning) in [
+        ("merge a OTHER -o x.collapsed", added),
+        ("flamegraph a OTHER -o x.svg", added),
+        ("report a OTHER -o x.html", added),
+        ("diff a OTHER", compared),
+        ("overlap a OTHER", compared),
+        ("flamegraph a --baseline OTHER -o x.svg", compared),
+    ] {
+        let said = |other: &str| String::from_utf8(folder.run(&arguments.replace("OTHER", other)).stderr).unwrap();
+        assert!(said("b").contains(warning), "{arguments}: {}", said("b"));
+        // Modifiers make no other event.
+        assert!(!said("c").contains("samples"), "{arguments}: {}", said("c"));
+    }
+}
+
+#[test]
 fn notes_about_frames_fit_the_cause() {
     let folder = Folder::new("perf-notes");
     let frame = |address: u32, name: &str| format!("\t{address:>16x} {name} (/usr/bin/spin)\n");

@@ -31,7 +31,7 @@ use crate::digits::number_of;
 use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::hint::Hint;
 use crate::limits::Limits;
-use crate::perf::{is_event_named, no_event_named, several_events};
+use crate::perf::{events_in_words, is_event_named, no_event_named, several_events};
 use crate::stacks::perf_script as script;
 use foldhash::{HashMap, HashMapExt};
 use frames::{Form, Named, TextFrame};
@@ -204,6 +204,7 @@ fn read_script(data: &[u8], event: Option<&str>, mut reader: TextReader<'_>) -> 
         }
     } else {
         warnings.extend(several_events(&events));
+        reader.table.observed.add_events(events_in_words(&events));
     }
     let observed = &mut reader.table.observed;
     observed.add_source(SCRIPT);

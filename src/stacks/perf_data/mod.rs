@@ -24,7 +24,7 @@ use crate::call_chains::{Sample, SampleKey, SampleSource, StackTable, Unit};
 use crate::digits::number_of;
 use crate::error::{Result, Warning};
 use crate::limits::Limits;
-use crate::perf::{Open, Recording, no_event_named, read_recording, several_events};
+use crate::perf::{Open, Recording, events_in_words, no_event_named, read_recording, several_events};
 use samples::Collected;
 
 /// The name of the format.
@@ -51,7 +51,10 @@ pub(crate) fn read_perf_data(
         .map_err(|error| error.in_format(FORMAT))?;
     let choice = EventChoice::new(event, &recording)?;
     collected.keep(|sample| choice.takes(sample));
-    let mut warnings = warnings_of(&recording, &choice);
+    let used = used_events(&recording, &choice);
+    let mut warnings = warnings_of(&recording);
+    warnings.extend(several_events(&used).filter(|_| choice.events.is_empty()));
+    table.observed.add_events(events_in_words(&used));
     let (stacks, missing) = symbols::resolve(&collected, &recording, options, limits, table)?;
     warnings.extend(missing);
     if collected.processes.forgotten > 0 {
@@ -119,15 +122,19 @@ fn has_stack_copies(recording: &Recording) -> bool {
     recording.attributes.list().iter().any(|event| event.has_user_stack())
 }
 
+/// Returns the names of the events that have samples, as far as they were chosen.
+fn used_events(recording: &Recording, choice: &EventChoice) -> Vec<String> {
+    let is_used = |at: &usize| {
+        let has_samples = recording.counts.samples.get(*at).is_some_and(|count| *count > 0);
+        has_samples && (choice.events.is_empty() || choice.events.contains(at))
+    };
+    let events = recording.attributes.list();
+    (0..events.len()).filter(is_used).map(|at| events[at].display_name().trim().to_string()).collect()
+}
+
 /// Returns the warnings about a recording.
-fn warnings_of(recording: &Recording, choice: &EventChoice) -> Vec<Warning> {
+fn warnings_of(recording: &Recording) -> Vec<Warning> {
     let mut warnings = recording.counts.warnings();
-    let sampled = |at: &usize| recording.counts.samples.get(*at).is_some_and(|count| *count > 0);
-    let events: Vec<String> = (0..recording.attributes.list().len())
-        .filter(sampled)
-        .map(|at| recording.attributes.list()[at].display_name().trim().to_string())
-        .collect();
-    warnings.extend(several_events(&events).filter(|_| choice.events.is_empty()));
     if recording.attributes.list().iter().filter(|event| event.has_group_values()).count() > 1 {
         let message = "samples have the values of other events of their group (:S), which are not read";
         warnings.push(Warning::of_loss(message));

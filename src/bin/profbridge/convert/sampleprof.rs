@@ -25,14 +25,13 @@ impl ConvertArgs {
         let own = ["--sparse", "--format-version", "--raw-version"].map(String::from).to_vec();
         let stacks = [options_of::<StackArgs>(), options_of::<WriteStackArgs>()].concat();
         let iprof = [options_of::<IprofConvertArgs>(), options_of::<IprofWriteArgs>()].concat();
-        let others = [options_of::<MemProfArgs>(), options_of::<BridgeArgs>(), stacks, iprof].concat();
-        let mut options = [own, others].concat();
-        options.retain(|option| !accepted.contains(&option.as_str()));
-        refuse(
-            &options,
-            "not for sample profiles",
-            "use --sample-format to choose the encoding, and --for to choose the release",
-        )
+        let others = [own, options_of::<MemProfArgs>(), options_of::<BridgeArgs>(), iprof].concat();
+        let of_encoding = "use --sample-format to choose the encoding, and --for to choose the release";
+        for (mut options, hint) in [(stacks, "omit it, or write a pprof or collapsed stacks"), (others, of_encoding)] {
+            options.retain(|option| !accepted.contains(&option.as_str()));
+            refuse(&options, "not for sample profiles", hint)?;
+        }
+        Ok(())
     }
 
     /// Makes the sample profiles of recorded programs.
