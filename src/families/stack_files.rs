@@ -117,7 +117,7 @@ pub(crate) fn compared_events(tables: [&StackTable; 2]) -> Option<String> {
 }
 
 /// Returns the kinds of values of two tables that are different.
-pub(crate) fn different_values<'t>(tables: [&'t StackTable; 2]) -> Option<[&'t str; 2]> {
+pub(crate) fn different_values(tables: [&StackTable; 2]) -> Option<[&str; 2]> {
     match tables.map(|table| &table.observed.values[..]) {
         [[one], [other]] if one != other => Some([one, other]),
         _ => None,
