@@ -8,6 +8,7 @@ mod debug_info;
 mod inlining;
 mod local_names;
 mod probe_descriptors;
+mod units;
 
 pub(crate) use debug_info::function_name;
 pub(crate) use debug_info::{Entry, Slice, attribute, damaged, find_attribute, load_sections, ranges_of, text};
@@ -17,5 +18,5 @@ pub(crate) use debug_info::{NEEDS_SPLIT_FILES, SplitDebugInfo, is_package};
 pub(crate) use debug_info::{StringSection, contents_in_place, is_section_of_code};
 pub(crate) use debug_info::{parse, shared_debug_info, unable};
 pub(crate) use inlining::{DebugInfo, InlineChains, InlineFrame, MissingDebugInfo, Subprogram, inline_chains};
-pub(crate) use inlining::{is_of_gcc, lacks_first_lines, lacks_mangled_names};
 pub(crate) use probe_descriptors::{PROBE_DESCRIPTORS, ProbeDescriptor, read_probe_descriptors};
+pub(crate) use units::{is_of_gcc, lacks_first_lines, lacks_mangled_names};
