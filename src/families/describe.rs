@@ -9,7 +9,7 @@ use crate::input::{Format, Input, OtherFormat};
 use crate::limits::Limits;
 use crate::model::description::{Description, PartDescription};
 use crate::model::release;
-use crate::sampleprof::{self, Encoding, FunctionRecord};
+use crate::sampleprof::{self, FunctionRecord};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 
@@ -180,18 +180,8 @@ fn describe_sample(data: &[u8], limits: &Limits, part: &mut PartDescription, des
     };
     let kind = profile.kind();
     let has_vtables = profile.functions.iter().any(FunctionRecord::has_vtables);
-    let has_contexts_or_probes = kind.context_sensitive || kind.probe_based;
-    // Earlier releases reject such files, or find nothing in them. Those of version 104 are described already.
-    let since = match sampleprof::detect(data) {
-        Some(Encoding::Text | Encoding::ExtBinary) if has_vtables => Some("LLVM 22 and later"),
-        Some(Encoding::ExtBinary) if kind.context_sensitive => Some("LLVM 14 and later"),
-        Some(Encoding::Text | Encoding::ExtBinary) if has_contexts_or_probes => Some("LLVM 12 and later"),
-        Some(Encoding::ExtBinary) if kind.hashed => Some("LLVM 12 and later"),
-        Some(Encoding::ExtBinary) => Some("LLVM 10 and later"),
-        _ => None,
-    };
-    if let (Some(since), Some(SAMPLE_TOOLS)) = (since, part.read_by.as_deref()) {
-        part.read_by = Some(format!("{SAMPLE_TOOLS} of {since}"));
+    if let (Some(oldest), Some(SAMPLE_TOOLS)) = (sampleprof::oldest_reader(data, &profile), part.read_by.as_deref()) {
+        part.read_by = Some(format!("{SAMPLE_TOOLS} of {oldest} and later"));
     }
     let properties = [
         (kind.context_sensitive, "calling contexts"),
@@ -230,8 +220,7 @@ fn sample(data: &[u8], extensible: bool) -> Result<PartDescription> {
     let mut cursor = Cursor::new(data, 0, Endian::Little, "header");
     read_uleb128(&mut cursor, "magic")?;
     let version = read_uleb128(&mut cursor, "version")?;
-    let since = if extensible && version == 104 { " of LLVM 23 and later" } else { "" };
-    let mut part = versioned(version, &format!("{SAMPLE_TOOLS}{since}"));
+    let mut part = versioned(version, SAMPLE_TOOLS);
     if !extensible {
         return Ok(part);
     }

@@ -9,7 +9,9 @@ use crate::input::Input;
 use crate::instr::resolved_target::ResolvedTarget;
 use crate::instr::target::{Target, TargetSource};
 use crate::limits::Limits;
-use crate::profgen::{self, ContextOptions, ProfileOptions, Program, ProgramFiles, SampleReport, Sum, SumOptions};
+use crate::profgen::{
+    self, ContextOptions, ProfileOptions, Program, ProgramFiles, Rates, SampleReport, Sum, SumOptions,
+};
 use crate::sampleprof::{self, Encoding, MergeOptions, Merger, Rules, SampleProfile};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -86,6 +88,7 @@ impl Merge<'_> {
         let mut outcomes = Outcomes::default();
         let mut unconverted = Vec::new();
         let mut without_samples = Vec::new();
+        let mut rates = Rates::default();
         for (at, files) in programs.iter().enumerate() {
             let files = &ProgramFiles { release, ..files.clone() };
             progress(at, programs.len());
@@ -96,6 +99,7 @@ impl Merge<'_> {
             self.samples.push(made.report);
             warnings.extend(made.warnings);
             unconverted.extend(made.losses);
+            rates.add(&made.rates);
             outcomes.add(&made.inputs);
         }
         if without_samples.len() == programs.len()
@@ -106,6 +110,9 @@ impl Merge<'_> {
         for (error, path) in without_samples.iter().filter_map(|error| Some((error, error.path()?))) {
             warnings.push(Warning::new(error.kind().to_string()).in_file(path));
         }
+        // Those of one program have a warning already.
+        warnings
+            .extend(rates.warning().filter(|warning| warnings.iter().all(|of_one| of_one.message != warning.message)));
         let rules = Rules::of(release);
         let (profile, shared) = merge_profiles(profiles, rules)?;
         if shared != 0 {
@@ -115,8 +122,9 @@ impl Merge<'_> {
         }
         let mut write = settings.write.sample;
         write.rules = rules;
-        // The default of llvm-profgen of all releases.
-        write.encoding = settings.write.sample_encoding.unwrap_or(Encoding::ExtBinary);
+        // The default of llvm-profgen of all releases. Earlier ones read plain binaries.
+        let default = if rules.reads(Encoding::ExtBinary) { Encoding::ExtBinary } else { Encoding::Binary };
+        write.encoding = settings.write.sample_encoding.unwrap_or(default);
         let profile = MergedProfile::SampleProf { report: sampleprof::MergeReport::of(profile), write, part: None };
         self.outcomes.add(&outcomes.reports);
         let merged = Merged::new(profile, MergedInputs::new(outcomes.reports));

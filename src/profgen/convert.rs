@@ -8,10 +8,9 @@ use super::line_profile::ProfileOptions;
 use super::plain::PlainFindings;
 use super::probe_profile::ProbeFindings;
 use super::program::{LoadFindings, Program, ProgramFiles};
-use super::program_samples::{Occurrences, PLAIN, ProgramSamples, SampleFindings};
+use super::program_samples::{Occurrences, PLAIN, ProgramSamples, Rates, SampleFindings};
 use super::script::{ReadFindings, ScriptOptions, programs_with_samples};
 use super::{RawBase, make_profile, raw_text, read_raw, read_recording, read_text, recordings};
-use crate::call_chains::{PERIODS_DIFFER, different_events};
 use crate::digits::number_of;
 use crate::driver::InputReport;
 use crate::driver::report::no_weight;
@@ -83,6 +82,8 @@ pub struct ConvertedSamples {
     pub other_programs: Vec<usize>,
     /// Call chains of the samples, if the profile has no calling contexts.
     pub losses: Vec<Loss>,
+    /// The rates of the recordings.
+    pub(crate) rates: Rates,
     /// Why the profile is empty, if other programs may have samples.
     pub(crate) without_samples: Option<Error>,
 }
@@ -145,11 +146,9 @@ pub fn add_up(inputs: &[Input], program: &Program<'_>, options: &SumOptions, lim
         warnings.extend(messages.into_iter().map(|warning| warning.in_file(&input.path)));
     }
     if inputs.iter().any(|input| input.weight.get() != 1) {
-        all.findings.periods.clear();
+        all.findings.rates.periods.clear();
     }
-    // Different events usually have different rates.
-    let rates = (all.findings.periods.len() > 1).then(|| PERIODS_DIFFER.to_string());
-    warnings.extend(different_events(&all.findings.events).or(rates).map(Warning::new));
+    warnings.extend(all.findings.rates.warning());
     Ok(Sum { samples: all, warnings, other_programs })
 }
 
@@ -214,6 +213,7 @@ pub fn make(
         inputs,
         other_programs: Vec::new(),
         losses,
+        rates: samples.findings.rates.clone(),
         without_samples: None,
     })
 }
@@ -294,6 +294,7 @@ pub fn convert(
             inputs: inputs_of_program,
             other_programs,
             losses: Vec::new(),
+            rates: Rates::default(),
             without_samples: Some(error),
         })
     };
@@ -381,8 +382,8 @@ fn read_input(
         false => read_text(input, program, &reading, limits)?,
     };
     warnings.extend(recorded.warnings);
-    found.findings.periods.extend(recorded.period);
-    found.findings.events.extend(Some(recorded.events).filter(|events| !events.is_empty()));
+    found.findings.rates.periods.extend(recorded.period);
+    found.findings.rates.events.extend(Some(recorded.events).filter(|events| !events.is_empty()));
     found.findings.plain = recorded.plain.unwrap_or_default();
     let samples = recorded.samples;
     found.counters = samples.counters;

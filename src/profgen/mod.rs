@@ -55,6 +55,7 @@ pub use plain::PlainFindings;
 pub use probe_profile::ProbeFindings;
 pub use program::{LoadFindings, Program, ProgramFiles, ProgramImages};
 pub use program_samples::ProgramSamples;
+pub(crate) use program_samples::Rates;
 pub use script::{LineNotice, Notify, ReadFindings, ScriptOptions};
 
 use self::call_chain::CallChain;

@@ -9,9 +9,9 @@ use super::counters::{Counters, Counts, RunFindings};
 use super::plain::PlainFindings;
 use super::program::Program;
 use super::script::ReadFindings;
-use crate::call_chains::SamplingPeriod;
+use crate::call_chains::{PERIODS_DIFFER, SamplingPeriod, different_events};
 use crate::driver::{InputOutcome, InputReport};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Warning};
 use crate::family::Family;
 use crate::input::Input;
 use crate::limits::Limits;
@@ -28,6 +28,31 @@ const VERSION: u64 = 1;
 /// The kind of an input whose samples have no branch records.
 pub(super) const PLAIN: u64 = 1;
 
+/// The rates of recordings. Samples of different ones are not comparable.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Rates {
+    /// The sampling periods; none if weights compensate them.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub(super) periods: BTreeSet<SamplingPeriod>,
+    /// The events of each recording.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub(super) events: BTreeSet<String>,
+}
+
+impl Rates {
+    /// Adds those of other recordings.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.periods.extend(&other.periods);
+        self.events.extend(other.events.iter().cloned());
+    }
+
+    /// Returns the warning about different rates. Different events usually have different periods.
+    pub(crate) fn warning(&self) -> Option<Warning> {
+        let periods = (self.periods.len() > 1).then(|| PERIODS_DIFFER.to_string());
+        different_events(&self.events).or(periods).map(Warning::new)
+    }
+}
+
 /// The numbers of used and dropped samples, and their rates.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct SampleFindings {
@@ -37,23 +62,19 @@ pub(super) struct SampleFindings {
     pub(super) runs: RunFindings,
     /// Samples without branch records.
     pub(super) plain: PlainFindings,
-    /// The sampling periods of the recordings; none if weights compensate them.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    pub(super) periods: BTreeSet<SamplingPeriod>,
-    /// The events of each recording.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    pub(super) events: BTreeSet<String>,
+    /// The rates of the recordings.
+    #[serde(flatten)]
+    pub(super) rates: Rates,
 }
 
 impl SampleFindings {
     /// Adds the numbers of other inputs.
     fn add(&mut self, other: &Self) {
-        let Self { read, runs, plain, periods, events } = other;
+        let Self { read, runs, plain, rates } = other;
         self.read.add(read);
         self.runs.add(runs);
         self.plain.add(plain);
-        self.periods.extend(periods);
-        self.events.extend(events.iter().cloned());
+        self.rates.add(rates);
     }
 }
 
@@ -328,7 +349,7 @@ mod tests {
         samples.findings.read.samples = 11;
         samples.findings.read.is_mapped = true;
         samples.findings.plain.all = 3;
-        samples.findings.periods.insert(SamplingPeriod::Events(7));
+        samples.findings.rates.periods.insert(SamplingPeriod::Events(7));
         samples.inputs.push(PartialInput::new("perf.data", 2));
         samples
     }

@@ -26,6 +26,7 @@ use crate::bytes::{Cursor, Endian};
 use crate::error::{Error, ErrorKind, Result};
 use crate::identify::sample_profiles::EXT_BINARY_MAGIC;
 use crate::limits::Limits;
+use crate::model::Release;
 use flate2::{Decompress, FlushDecompress, Status};
 use foldhash::HashMap;
 use std::borrow::Cow;
@@ -703,6 +704,22 @@ struct Header {
 pub(super) fn is_next_version(file: &[u8]) -> bool {
     let mut cursor = Cursor::new(file, 0, Endian::Little, "header");
     read_header(&mut cursor, EXT_BINARY_MAGIC, &[NEXT_VERSION]).is_ok()
+}
+
+/// Returns the oldest release that reads a file: that of the encoding, or a later one if the table of sections has
+/// properties that earlier ones do not know.
+pub(super) fn oldest_reader(file: &[u8]) -> Release {
+    let of_section = |section: &Section| match section.kind {
+        SectionKind::Summary if section.has(flags::VTABLES) => 22,
+        SectionKind::Summary if section.has(flags::CONTEXTS) => 14,
+        SectionKind::Names if section.has(flags::FIXED_MD5) => 12,
+        SectionKind::Names if section.has(flags::MD5) => 11,
+        SectionKind::Metadata if section.has(flags::PROBES) => 12,
+        _ => 10,
+    };
+    let of_version = if is_next_version(file) { 23 } else { 10 };
+    let sections = read_table(file, &ReadOptions::default()).map(|header| header.sections).unwrap_or_default();
+    Release(sections.iter().map(of_section).fold(of_version, u32::max))
 }
 
 fn read_table(file: &[u8], options: &ReadOptions) -> Result<Header> {

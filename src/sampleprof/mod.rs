@@ -91,8 +91,8 @@ pub(crate) use profile::total_count;
 pub use profile::{CUTOFFS, Kind, SampleProfile, StatedKind, Summary, SummaryRow};
 #[cfg(feature = "correlate")]
 pub(crate) use profile::{push_context, summarize};
-pub(crate) use reader::is_read_by;
 pub use reader::{SampleProfileView, detect, read};
+pub(crate) use reader::{is_read_by, oldest_reader};
 pub use record::{
     BodyEntry, CallSite, CallTarget, CallTargets, Frame, FunctionName, FunctionRecord, LineLocation, MAX_INLINE_DEPTH,
     NameId, Names, VtableEntry, attributes,

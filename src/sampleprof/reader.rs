@@ -8,6 +8,7 @@ use crate::bytes::without_byte_order_mark;
 use crate::error::{Error, ErrorKind, Result};
 use crate::identify::Format;
 use crate::identify::sample_profiles::{GccVersion, binary_format};
+use crate::model::Release;
 
 /// Returns the encoding of a sample profile; `None` for other files.
 pub fn detect(file: &[u8]) -> Option<Encoding> {
@@ -42,7 +43,7 @@ pub fn read(file: &[u8], options: &ReadOptions) -> Result<SampleProfile> {
 pub(crate) fn read_into(file: &[u8], options: &ReadOptions, profile: &mut SampleProfile) -> Result<()> {
     // The reader of extensible binaries names the version.
     let reads_every = |encoding: &Encoding| options.every_release || *encoding == Encoding::ExtBinary;
-    let is_known = |encoding: &Encoding| reads_every(encoding) || is_read_by(options.rules, *encoding, file);
+    let is_known = |encoding: &Encoding| reads_every(encoding) || reads_format(options.rules, *encoding, file);
     let encoding = detect(file).filter(is_known);
     let Some(encoding) = encoding else { return Err(ErrorKind::UnrecognizedFormat.into()) };
     let done = match encoding {
@@ -66,13 +67,29 @@ pub(crate) fn next_profile(file: &[u8], options: &ReadOptions) -> Option<u64> {
     matches!(next, Encoding::Binary | Encoding::ExtBinary).then_some(end)
 }
 
+/// Returns the oldest release that reads a file with this profile; `None` if all do.
+pub(crate) fn oldest_reader(file: &[u8], profile: &SampleProfile) -> Option<Release> {
+    let kind = profile.kind();
+    match detect(file)? {
+        Encoding::ExtBinary => Some(ext_binary::oldest_reader(file)),
+        Encoding::Text if profile.functions.iter().any(FunctionRecord::has_vtables) => Some(Release(22)),
+        Encoding::Text if kind.context_sensitive || kind.probe_based => Some(Release(12)),
+        Encoding::Text | Encoding::Binary | Encoding::CompactBinary | Encoding::Gcc => None,
+    }
+}
+
+/// Returns true if a release reads a file with this profile.
+pub(crate) fn is_read_by(rules: Rules, file: &[u8], profile: &SampleProfile) -> bool {
+    detect(file).is_some_and(|encoding| reads_format(rules, encoding, file))
+        && oldest_reader(file, profile).is_none_or(|oldest| rules.release() >= oldest)
+}
+
 /// Returns true if a release reads the encoding and the version of a file.
-pub(crate) fn is_read_by(rules: Rules, encoding: Encoding, file: &[u8]) -> bool {
+fn reads_format(rules: Rules, encoding: Encoding, file: &[u8]) -> bool {
     match encoding {
-        _ if !rules.reads(encoding) => false,
         Encoding::Gcc => GccVersion::of(file) == Some(GccVersion::Of704),
-        Encoding::ExtBinary => rules.writes_104() || !ext_binary::is_next_version(file),
-        Encoding::Text | Encoding::Binary | Encoding::CompactBinary => true,
+        Encoding::ExtBinary if ext_binary::is_next_version(file) => rules.writes_104(),
+        _ => rules.reads(encoding),
     }
 }
 

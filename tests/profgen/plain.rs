@@ -694,6 +694,24 @@ fn recordings_of_different_events_are_added_with_a_warning() {
 }
 
 #[test]
+fn recordings_of_two_programs_at_different_rates_are_added_with_a_warning() {
+    let tools = ["clang-22", "perf"];
+    let Some(folder) = available("two-rates", &tools).then(Folder::new) else { return };
+    for (program, rate) in [("one", "999"), ("two", "499")] {
+        compile(&folder, CLANG, "busy.c", program);
+        if !perf_record(&folder, &format!("-F {rate} -g"), &format!("./{program}"), &format!("{program}.data")) {
+            return;
+        }
+    }
+    let said = |inputs: &str| {
+        errors(&folder.try_run(&format!("profbridge merge {inputs} --binary one --binary two -o out.prof --force")))
+    };
+    let rates = said("one.data two.data").matches("the inputs have different sampling rates").count();
+    assert_eq!(rates, 1, "{}", said("one.data two.data"));
+    assert!(!said("--weighted-input 2,two.data one.data").contains("sampling rates"));
+}
+
+#[test]
 fn one_of_several_events_can_be_chosen() {
     let tools = ["clang-22", "perf"];
     let Some(folder) = available("events", &tools).then(Folder::new) else { return };

@@ -473,6 +473,9 @@ fn hashes_of_names_have_the_length_that_the_target_reads() {
         workspace.run(&format!("profbridge convert {release}.afdo --sample-format text -o {release}.prof"));
     }
     assert_eq!(workspace.bytes("11.prof"), workspace.bytes("12.prof"));
+    let readers = |name: &str| text(&workspace.run(&format!("profbridge info {name}")).stdout);
+    assert!(readers("11.afdo").contains("-fprofile-sample-use of LLVM 11 and later"), "{}", readers("11.afdo"));
+    assert!(readers("12.afdo").contains("-fprofile-sample-use of LLVM 12 and later"), "{}", readers("12.afdo"));
     let flags = |name: &str| text(&workspace.run(&format!("profbridge show --show-sec-info-only {name}")).stdout);
     assert!(flags("11.afdo").contains("{md5}") && flags("12.afdo").contains("{fixlenmd5}"), "{}", flags("11.afdo"));
 }

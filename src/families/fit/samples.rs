@@ -18,16 +18,16 @@ pub(super) fn fit(path: &Path, bytes: &[u8], against: &Input, options: &FitOptio
     let wanted = options.reader.map(|target| target.release);
     // A program of GCC can contain code of clang.
     let release = wanted.or_else(|| program.release.filter(|_| encoding != Encoding::Gcc));
-    require_readable(bytes, encoding, release).map_err(|error| error.in_file(path))?;
+    require_readable(bytes, encoding, &profile, release).map_err(|error| error.in_file(path))?;
     let description = describe(encoding, profile.kind());
     let fit = compare_samples(profile, keeps_unique, description, program, release);
     Ok((fit.map_err(|error| error.in_file(path))?, encoding))
 }
 
 /// Rejects a profile that the compiler of the new build rejects.
-fn require_readable(bytes: &[u8], encoding: Encoding, release: Option<Release>) -> Result<()> {
+fn require_readable(bytes: &[u8], encoding: Encoding, profile: &SampleProfile, release: Option<Release>) -> Result<()> {
     let Some(release) = release else { return Ok(()) };
-    if sampleprof::is_read_by(Rules::of(release), encoding, bytes) {
+    if sampleprof::is_read_by(Rules::of(release), bytes, profile) {
         return Ok(());
     }
     let detail = format!("{release} does not read the encoding of the profile ({encoding})");
