@@ -38,7 +38,9 @@ pub(crate) fn diff<'py>(
         let [first, second] = [first, second].map(|input| input.cancelled_by(&watch.cancel()));
         families::diff_files(first, second, &options)
     })?;
-    to_python(py, &found.or_raise(py)?)
+    let found = found.or_raise(py)?;
+    warn(py, &found.warnings.iter().map(ToString::to_string).collect::<Vec<_>>())?;
+    to_python(py, &found)
 }
 
 /// The settings of an overlap.

@@ -24,7 +24,7 @@ pub(crate) use chains::functions_meant;
 pub use chains::{CallChain, ChainOptions, Direction, call_chains, samples_with_methods};
 pub use pattern::MethodPattern;
 pub(crate) use samples::hits_in;
-pub(crate) use samples::{PERIODS_DIFFER, SamplingPeriod, different_events};
+pub(crate) use samples::{PERIODS_DIFFER, SAMPLES, SamplingPeriod, different_events};
 pub use samples::{ReadStats, SampleSource, Unit, Weight};
 pub use select::{NotSelected, Selection};
 #[cfg(feature = "families")]

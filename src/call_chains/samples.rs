@@ -4,6 +4,9 @@ use crate::digits::number_of;
 use crate::error::Warning;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// What sources without event types count, if it is nothing else.
+pub(crate) const SAMPLES: &str = "samples";
+
 /// The event type of a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 #[non_exhaustive]
@@ -75,7 +78,7 @@ impl SampleSource {
     /// One word for reports and options.
     pub fn word(self) -> &'static str {
         match self {
-            Self::Unknown => "samples",
+            Self::Unknown => SAMPLES,
             Self::Execution => "execution",
             Self::Native => "native",
             Self::CpuTime => "cpu-time",
@@ -256,8 +259,7 @@ pub struct ReadStats {
     pub samples_without_stack: u64,
     /// The units of each event type. There are several if sources with different units were read into one table.
     pub units: Vec<(SampleSource, Unit)>,
-    /// The kinds of the values of pprof profiles that are the hits, without duplicates: `inuse_space`. Those that any
-    /// profile can have, `samples` and units, are not among them.
+    /// What sources count that are of no event type, without duplicates: `samples`, `inuse_space`. Text does not state it.
     #[cfg_attr(feature = "serde", serde(default))]
     pub(crate) values: Vec<String>,
     /// Events of a recording within the requested time whose type was not requested, and samples of types that were not

@@ -7,6 +7,7 @@ use crate::driver::diff::{DiffOptions, SectionDiff};
 use crate::error::{Error, Result, Warning};
 pub use crate::families::content::Content;
 use crate::families::files::{diff_files, notes_about_differences};
+use crate::families::same_names::with_same_names;
 use crate::families::stack_files::{StackOptions, choose_unit, compared_events, different_values};
 use crate::families::stacks::{are_stacks, diff_stacks};
 use crate::families::table::commands;
@@ -80,6 +81,7 @@ impl Drawing {
         };
         let content = read(&inputs)?;
         let baseline = if baseline_inputs.is_empty() { None } else { Some(read(&baseline_inputs)?) };
+        let (content, baseline) = with_same_names(content, baseline);
         if let (Content::Stacks(table), Some(Content::Stacks(old))) = (&content, &baseline) {
             let compared = compared_events([table, old]);
             let in_baseline = |message| Warning::new(message).in_file(&baseline_inputs[0].path);

@@ -1,9 +1,11 @@
 //! LLVM instrumentation profiles.
 
 use crate::call_chains::Selection;
+use crate::compat::Compat;
 use crate::driver::InputOutcome;
 use crate::driver::check::FileCheck;
 use crate::driver::diff::DiffOptions;
+use crate::driver::output_form::OutputForm;
 use crate::error::{Error, ErrorKind, Result, WithWarnings};
 use crate::families::any_profile::AnyProfile;
 use crate::families::commands::{Commands, FileDiff};
@@ -14,10 +16,13 @@ use crate::families::stack_files::StackOptions;
 use crate::input::{Access, Family, Format, Input};
 use crate::instr::InstrContent;
 use crate::instr::check::check_llvm;
+use crate::instr::cross_release::HashPolicy;
 use crate::instr::diff::{LlvmDiff, diff_llvm};
 use crate::instr::file_merge::{MergeOptions, merge_files};
 use crate::instr::memory_profiles;
 use crate::instr::open::ReadOptions;
+use crate::instr::resolved_target::ResolvedTarget;
+use crate::instr::target::Evidence;
 use crate::limits::Limits;
 use crate::model::Profile;
 use crate::model::description::Description;
@@ -75,14 +80,23 @@ impl Commands for Instr {
         };
         let mut merge = MergeOptions { keep_vtable_names: true, ..MergeOptions::default() };
         merge.read.limits = options.limits;
-        let report = merge_files(inputs, &merge, &mut |_, _| {})?;
+        // The functions of several profiles have the names and hashes of one release, as in a merge.
+        let mut target =
+            (inputs.len() > 1).then(|| ResolvedTarget::of_inputs(&Evidence::look(inputs, Compat::Profbridge)));
+        merge.release = target.as_ref().map_or(merge.release, |target| target.target.release);
+        let mut report = merge_files(inputs, &merge, &mut |_, _| {})?;
+        let origins = report.origins();
         let mut warnings = Vec::new();
-        for input in report.inputs {
+        for input in std::mem::take(&mut report.inputs) {
             match input.outcome {
                 InputOutcome::Failed(error) => return Err(error),
                 InputOutcome::Empty => return Err(Error::new(ErrorKind::EmptyProfile).in_file(&input.input.path)),
                 _ => warnings.extend(input.warnings),
             }
+        }
+        if let Some(target) = &mut target {
+            let (hashes, form) = (HashPolicy::default(), OutputForm::Indexed);
+            target.cross(&mut report.profile, &mut merge.filter, hashes, origins, false, form)?;
         }
         Ok((Content::Instr(InstrContent { source, profile: report.profile }), warnings))
     }

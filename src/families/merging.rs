@@ -4,18 +4,18 @@ use crate::bridge::{self, ToLlvmOptions};
 use crate::compat::Compat;
 use crate::driver::output_form::OutputForm;
 use crate::driver::{FactsRequest, FailedMerge, InputOutcome, InputReport, OnProgress};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::families::inputs;
 use crate::families::memprof::merge_memory_files;
 use crate::families::merge::iprof::{IprofMergeOptions, IprofMergeReport, merge_iprof_files};
 use crate::families::merge::mixed::{MixedSum, is_document, merge_mixed};
 use crate::families::merged::{MergeFailure, Merged, MergedInputs, MergedProfile};
-use crate::families::partial::{self, keep_inputs, open_each, open_kept};
+use crate::families::partial::{self, Partial, keep_inputs, open_each, open_kept};
 use crate::families::plan::{MergePlan, StackOutput};
 use crate::families::settings::MergeSettings;
 use crate::families::stack_files::{StackSum, are_pprof, merge_pprof, merge_tables};
 use crate::families::stack_output::{EncodedStacks, StackEncoder};
-use crate::input::{Family, Format, FormatVersion, Input};
+use crate::input::{Access, Family, Format, FormatVersion, Input};
 use crate::instr::cross_release::Origins;
 use crate::instr::file_merge::MergeOptions;
 use crate::instr::file_merge::{MergeReport, RecordError, leave_in_file, merge_files};
@@ -48,6 +48,7 @@ pub fn merge(
         let family = plan.family().unwrap_or(Family::Instr);
         return Ok(Merged::new(MergedProfile::Empty(family), MergedInputs::new(reports)));
     }
+    require_same_filter(inputs, settings)?;
     match plan {
         MergePlan::Bridge(family) => merge_bridged(inputs, family, settings, progress),
         MergePlan::Stacks(_) | MergePlan::Family(Family::Stacks) => merge_stacks(inputs, settings, progress),
@@ -60,6 +61,26 @@ pub fn merge(
         }
         MergePlan::Family(Family::Instr | Family::MemProf) => merge_instr(inputs, settings, progress),
     }
+}
+
+/// Rejects partial merges that were made without the function filter of a new one. They keep all of their functions, so
+/// the filter would only apply to the other inputs.
+fn require_same_filter(inputs: &[Input], settings: &MergeSettings) -> Result<()> {
+    let Some(applied) = &settings.partial else { return Ok(()) };
+    let options = &settings.options;
+    if options.instr.filter.is_none() && options.sample.merge.filter.is_none() {
+        return Ok(());
+    }
+    for input in inputs.iter().filter(|input| input.is_partial()) {
+        let opened = input.bytes(Access::Read, options.limits()).and_then(|bytes| Partial::from_bytes(&bytes, options));
+        // The merge reports errors.
+        let Ok(part) = opened else { continue };
+        if !applied.iter().all(|words| part.applied().contains(words)) {
+            let detail = "the filter cannot apply to a partial merge that was made without it";
+            return Err(Error::usage(detail).in_file(&input.path).with_hint("filter when you merge it to a profile"));
+        }
+    }
+    Ok(())
 }
 
 impl Merged {

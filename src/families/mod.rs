@@ -32,6 +32,7 @@ mod program;
 #[cfg(feature = "correlate")]
 mod recordings;
 mod report;
+mod same_names;
 mod sampleprof;
 mod settings;
 #[doc(hidden)]

@@ -452,7 +452,7 @@ fn java_only(table: &StackTable) -> Option<StackTable> {
 }
 
 /// Whether the types of all Java methods are known.
-fn has_types(table: &StackTable) -> bool {
+pub(super) fn has_types(table: &StackTable) -> bool {
     table.functions().all(|id| !matches!(table.function(id), Function::Java { signature: None, .. }))
 }
 

@@ -246,11 +246,12 @@ impl Attributes {
         (0..self.list.len()).filter(|at| is_event_named(&self.list[*at].display_name(), wanted)).collect()
     }
 
-    /// Returns the sampling period, if it is the same for all these events.
+    /// Returns the sampling period, if it is the same for all these events. Two clocks sample the same time twice.
     pub(crate) fn common_period(&self, events: &BTreeSet<usize>) -> Option<SamplingPeriod> {
         let mut periods = events.iter().map(|at| self.list.get(*at)?.sampling_period());
-        let first = periods.next()?;
-        first.filter(|_| periods.all(|other| other == first))
+        let first = periods.next()??;
+        let is_clock = matches!(first, SamplingPeriod::Nanoseconds(_));
+        periods.all(|other| other == Some(first) && !is_clock).then_some(first)
     }
 
     /// Adds an event and its ids.

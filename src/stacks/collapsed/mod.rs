@@ -23,8 +23,8 @@ pub use outline::{Outline, OutlineNode, outline};
 
 use crate::bytes::{Confidence, Head, without_byte_order_mark};
 use crate::call_chains::{
-    Certainty, Frame, FrameId, FrameKind, FunctionId, MAX_HITS, SampleKey, SampleSource, StackId, StackTable, ThreadId,
-    Unit,
+    Certainty, Frame, FrameId, FrameKind, FunctionId, MAX_HITS, SAMPLES, SampleKey, SampleSource, StackId, StackTable,
+    ThreadId, Unit,
 };
 use crate::cancel::Cancel;
 use crate::digits::number_of;
@@ -210,6 +210,7 @@ fn read_script(data: &[u8], event: Option<&str>, mut reader: TextReader<'_>) -> 
     observed.add_source(SCRIPT);
     observed.parts += 1;
     observed.add_unit(SampleSource::Unknown, Unit::Hits);
+    observed.add_value(SAMPLES);
     Ok(warnings)
 }
 

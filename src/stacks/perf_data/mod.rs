@@ -20,7 +20,7 @@ mod symbols;
 pub(crate) use describe::describe;
 pub use symbols::PerfOptions;
 
-use crate::call_chains::{Sample, SampleKey, SampleSource, StackTable, Unit};
+use crate::call_chains::{SAMPLES, Sample, SampleKey, SampleSource, StackTable, Unit};
 use crate::digits::number_of;
 use crate::error::{Result, Warning};
 use crate::limits::Limits;
@@ -54,7 +54,8 @@ pub(crate) fn read_perf_data(
     let used = used_events(&recording, &choice);
     let mut warnings = warnings_of(&recording);
     warnings.extend(several_events(&used).filter(|_| choice.events.is_empty()));
-    table.observed.add_events(events_in_words(&used));
+    let events = events_in_words(&used);
+    table.observed.add_events(events.clone());
     let (stacks, missing) = symbols::resolve(&collected, &recording, options, limits, table)?;
     warnings.extend(missing);
     if collected.processes.forgotten > 0 {
@@ -81,8 +82,11 @@ pub(crate) fn read_perf_data(
     observed.lacks_unwinding |= has_stack_copies(&recording);
     observed.add_source(FORMAT);
     observed.add_unit(SampleSource::Unknown, choice.unit);
-    let events = collected.samples().iter().map(|sample| sample.event as usize).collect();
-    let period = recording.attributes.common_period(&events).filter(|_| !choice.by_period);
+    if choice.unit == Unit::Hits {
+        observed.add_value(if choice.by_period { &events } else { SAMPLES });
+    }
+    let numbers = collected.samples().iter().map(|sample| sample.event as usize).collect();
+    let period = recording.attributes.common_period(&numbers).filter(|_| !choice.by_period);
     period.into_iter().for_each(|period| observed.add_period(SampleSource::Unknown, period));
     Ok(warnings)
 }

@@ -4,7 +4,7 @@
 //! line, which Go's compiler needs; mappings by size and build; locations by their offset in the mapping, because
 //! programs are loaded at different addresses.
 
-use crate::call_chains::{PERIODS_DIFFER, Unit};
+use crate::call_chains::{PERIODS_DIFFER, Unit, different_events};
 use crate::digits::number_of;
 use crate::error::{Error, ErrorKind, Result, Warning, WithWarnings};
 use crate::stacks::pprof::profile::StringInterner;
@@ -16,6 +16,7 @@ use foldhash::HashMap;
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 use std::hash::BuildHasher;
 
 /// How profiles are merged.
@@ -38,6 +39,8 @@ pub struct MergeReport {
     /// The profiles were sampled at different rates: numbers of samples do not
     /// weigh alike.
     pub periods_differ: bool,
+    /// The events of recordings of perf.
+    pub(crate) events: BTreeSet<String>,
     /// The regular expressions for frames of some profile are not those of the first.
     pub frames_differ: bool,
     /// Sums that stopped at 2^63 − 1.
@@ -51,9 +54,8 @@ impl MergeReport {
         if !self.dropped_types.is_empty() {
             words.push(format!("dropped {}, which some profiles do not have", self.dropped_types.join(", ")));
         }
-        if self.periods_differ {
-            words.push(PERIODS_DIFFER.to_string());
-        }
+        let periods = self.periods_differ.then(|| PERIODS_DIFFER.to_string());
+        words.extend(different_events(&self.events).or(periods));
         if self.frames_differ {
             words.push("the profiles drop different frames; the expressions of the first profile are kept".to_string());
         }
@@ -236,6 +238,7 @@ impl Merger {
         if sum.doc_url.is_empty() {
             sum.doc_url = url;
         }
+        self.report.events.extend(other.perf_events());
         for comment in comments {
             if !sum.comments.contains(&comment) {
                 sum.comments.push(comment);

@@ -227,6 +227,12 @@ impl Profile {
         format!("{}/{}", self.text(of.kind), self.text(of.unit))
     }
 
+    /// Returns the events of perf that were sampled: the comments of this program about them.
+    pub(crate) fn perf_events(&self) -> impl Iterator<Item = String> {
+        let texts = self.comments.iter().map(|id| self.text(*id));
+        texts.filter_map(|text| text.strip_prefix(EVENTS_COMMENT).map(str::to_string))
+    }
+
     /// All kinds and units.
     pub(crate) fn value_names(&self) -> Vec<String> {
         self.sample_types.iter().map(|of| self.value_name(*of)).collect()
@@ -259,6 +265,9 @@ impl Profile {
         })
     }
 }
+
+/// The start of a comment that lists the events of recordings of perf.
+pub(super) const EVENTS_COMMENT: &str = "perf events: ";
 
 // The strings of a profile.
 

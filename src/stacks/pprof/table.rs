@@ -5,14 +5,14 @@
 //! address of its location is the bytecode index plus one, since 0 means none.
 
 use crate::call_chains::{
-    self, Certainty, Frame, FrameId, FrameKind, FunctionId, MAX_HITS, ReadStats, Sample, SampleKey, SampleSource,
-    SamplingPeriod, StackId, StackTable, Unit, Weight, hits_in,
+    self, Certainty, Frame, FrameId, FrameKind, FunctionId, MAX_HITS, ReadStats, SAMPLES, Sample, SampleKey,
+    SampleSource, SamplingPeriod, StackId, StackTable, Unit, Weight, hits_in,
 };
 use crate::digits::number_of;
 use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::expressions::{self, Regex};
 use crate::stacks::collapsed::frames;
-use crate::stacks::pprof::profile::StringInterner;
+use crate::stacks::pprof::profile::{EVENTS_COMMENT, StringInterner};
 use crate::stacks::pprof::{FORMAT, Function, Label, Line, Location, Profile, SampleRef, Samples, StringId, ValueType};
 use foldhash::{HashMap, HashMapExt, HashSet};
 
@@ -217,11 +217,12 @@ pub fn add_to_table(profile: &Profile, choice: &ValueChoice, table: &mut StackTa
     for column in &columns {
         observed.add_unit(column.source, column.unit);
         let kind = profile.text(profile.sample_types[column.at].kind);
-        let is_generic = kind == column.unit.word() || kind == "samples";
+        let is_generic = kind == column.unit.word() || (kind == SAMPLES && column.unit != Unit::Hits);
         if column.source == SampleSource::Unknown && !is_generic {
             observed.add_value(&kind);
         }
     }
+    profile.perf_events().for_each(|events| observed.add_events(events));
     observed.duration_nanos =
         observed.duration_nanos.saturating_add(u64::try_from(profile.duration_nanos).unwrap_or(0));
     observed.names_mended += fixed;
@@ -266,7 +267,7 @@ fn leave_out(profile: &Profile, values: usize, observed: &mut ReadStats) {
     let addresses = profile.locations.iter().filter(has_address).count();
     for (what, count) in [
         ("further value", profile.sample_types.len() - values),
-        ("comment", profile.comments.len()),
+        ("comment", profile.comments.len() - profile.perf_events().count()),
         (START_LINE, of_functions(|function| function.start_line != 0)),
         ("source file", files.len()),
         ("address", addresses),
@@ -502,11 +503,18 @@ impl Builder<'_> {
             let units = &self.table.observed.units;
             let unit = units.iter().find(|(source, _)| source == sort).map_or(Unit::Hits, |(_, unit)| *unit);
             let unit = self.strings.intern(unit_name(unit).as_bytes());
-            let kind = self.strings.intern(sort.word().as_bytes());
+            let kind = match &self.table.observed.values[..] {
+                [kind] if *sort == SampleSource::Unknown => kind,
+                _ => sort.word(),
+            };
+            let kind = self.strings.intern(kind.as_bytes());
             self.profile.sample_types.push(ValueType { kind, unit });
         }
         if let Some(main) = self.table.main_source().filter(|_| event_types.len() > 1) {
             self.profile.default_sample_type = self.strings.intern(main.word().as_bytes());
+        }
+        for events in &self.table.observed.events {
+            self.profile.comments.push(self.strings.intern(format!("{EVENTS_COMMENT}{events}").as_bytes()));
         }
         self.profile.duration_nanos = i64::try_from(self.table.observed.duration_nanos).unwrap_or(i64::MAX);
         self.add_period(&event_types);
