@@ -193,6 +193,12 @@ class Errors(TestCase):
         self.assertEqual(found["followed"], [{"kind": "name", "functions": 1, "first_names": ["a.c;f"]}])
         self.assertEqual(profbridge.diff(old, new, exact_names=True)["total_overlap"], 0.0)
 
+    def test_diff_has_the_warnings_of_the_program(self) -> None:
+        sample = "spin 8540 3731.1:     250000 {}: \n\t    118e mix+0x10 (/usr/bin/spin)\n\n"
+        one, other = (sample.format(event).encode() for event in ("cycles:u", "page-faults:u"))
+        with self.assertWarnsRegex(profbridge.ProfileWarning, "samples of page-faults are compared with those of cycles"):
+            profbridge.diff(one, other)
+
     def test_check_describe_and_diff_answer_for_any_file(self) -> None:
         self.assertEqual(profbridge.check(DUMP)["verdict"], "usable")
         with self.assertRaises(FileNotFoundError):

@@ -388,6 +388,39 @@ fn reports_demangle_names_of_every_family() {
 }
 
 #[test]
+fn both_sides_of_a_drawing_name_functions_alike() {
+    let folder = Folder::new();
+    fs::write(folder.path("names.prof"), "main:60:1\n 1: 10\n 3: foo:50\n  1: 50\nfoo:7:2\n 1: 7\n").unwrap();
+    done(&folder, &["convert", "names.prof", "--sample-format", "extbinary", "--use-md5", "-o", "hashes.afdo"]);
+    fs::write(folder.path("typed.collapsed"), "a.B.main(I)V;a.B.work(J)J 5\na.B.main(I)V 1\n").unwrap();
+    fs::write(folder.path("plain.collapsed"), "a.B.main;a.B.work 5\na.B.main 1\n").unwrap();
+    let [file, dump, program] =
+        ["v4.profdata", "memprofraw", "binary"].map(|name| testdata(&format!("memprof/clang-22-plain.{name}")));
+    let of_memory = ["--profiled-binary", &program];
+    for (one, other, options) in [
+        ("names.prof", "hashes.afdo", &[][..]),
+        ("typed.collapsed", "plain.collapsed", &[]),
+        (&dump, &file, &of_memory),
+    ] {
+        for (profile, baseline) in [(one, other), (other, one)] {
+            done(&folder, &[&["flamegraph", profile, "--baseline", baseline, "-o", "x.svg"], options].concat());
+            let page = fs::read_to_string(folder.path("x.svg")).unwrap();
+            let (all, equal) = (page.matches("; change ").count(), page.matches("; change +0.000 points").count());
+            assert!(all > 1 && all == equal, "{profile}: {equal} of {all}");
+        }
+    }
+    done(&folder, &["flamegraph", "names.prof", "hashes.afdo", "-o", "x.svg"]);
+    assert!(fs::read_to_string(folder.path("x.svg")).unwrap().contains("foo: 100 samples, 74.627 %"));
+    // The functions of several LLVM profiles have the names of one release.
+    let of_release = |mark: char| format!(":ir\na.c{mark}f\n5\n1\n7\n");
+    fs::write(folder.path("old.proftext"), of_release(':')).unwrap();
+    fs::write(folder.path("new.proftext"), of_release(';')).unwrap();
+    done(&folder, &["report", "new.proftext", "old.proftext", "-o", "x.html"]);
+    let page = fs::read_to_string(folder.path("x.html")).unwrap();
+    assert!(page.contains("a.c;f") && !page.contains("a.c:f"), "{page}");
+}
+
+#[test]
 #[cfg(unix)]
 fn a_link_called_rust_profdata_is_llvm_profdata() {
     let folder = Folder::new();

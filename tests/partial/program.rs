@@ -275,6 +275,37 @@ fn parts_that_would_change_their_family_are_refused() {
     }
 }
 
+/// A partial merge keeps its functions, so a filter would apply to the other inputs only.
+#[test]
+fn filters_apply_to_all_inputs_of_a_part_or_to_none() {
+    let folder = tempfile::tempdir().expect("there is room for files");
+    let write =
+        |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("the folder takes files");
+    write("a.proftext", ":ir\nmain\n1\n1\n1\n\nwork\n2\n1\n90\n");
+    write("a.prof", "main:10:1\n 1: 10\nwork:20:2\n 1: 20\n");
+    let filter = "--function=main";
+    for (input, output) in [("a.proftext", "profdata"), ("a.prof", "afdo")] {
+        let name = |stem: &str| format!("{stem}.{output}");
+        let [all, main, both, last] = ["all", "main", "both", "last"].map(name);
+        succeed(folder.path(), &["merge", "--partial", input, "-o", &all]);
+        succeed(folder.path(), &["merge", "--partial", filter, input, "-o", &main]);
+        for option in [filter, "--no-function=work"] {
+            let finished = profbridge(folder.path(), &["merge", "--partial", option, &all, input, "-o", "x"]);
+            let said = String::from_utf8_lossy(&finished.stderr);
+            assert_eq!(finished.status.code(), Some(2), "{said}");
+            assert!(said.contains(&format!("{all}: the filter cannot apply to a partial merge")), "{said}");
+        }
+        // Both with the filter, and the filter for the last merge.
+        write(input, &std::fs::read_to_string(folder.path().join(input)).expect("it is there").replace("90", "91"));
+        succeed(folder.path(), &["merge", "--partial", filter, &main, input, "-o", &both, "--allow-duplicates"]);
+        for input in [&both, &all] {
+            let options: &[&str] = if *input == all { &[filter] } else { &[] };
+            let said = succeed(folder.path(), &[&["merge", input, "-o", &last, "--force"], options].concat());
+            assert!(said.contains(&format!("{last}: 1 function from")), "{said}");
+        }
+    }
+}
+
 /// A partial merge keeps everything, so a selection would show in it and be gone in the last merge.
 #[test]
 fn selections_of_stacks_are_for_the_last_merge() {

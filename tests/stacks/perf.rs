@@ -188,6 +188,18 @@ fn recordings_of_different_events_are_added_and_compared_with_a_warning() {
         // Modifiers make no other event.
         assert!(!said("c").contains("samples"), "{arguments}: {}", said("c"));
     }
+    // A pprof keeps the events.
+    for name in ["a", "b"] {
+        folder.run(&format!("convert {name} -o {name}.pprof"));
+    }
+    let info = String::from_utf8(folder.run("info b.pprof").stdout).unwrap();
+    assert!(info.contains("perf events: page-faults"), "{info}");
+    for inputs in ["a.pprof b.pprof", "a b.pprof"] {
+        let said = String::from_utf8(folder.run(&format!("merge {inputs} -o x.pprof")).stderr).unwrap();
+        assert!(said.contains(added), "{inputs}: {said}");
+    }
+    let said = String::from_utf8(folder.run("diff a.pprof b.pprof").stderr).unwrap();
+    assert!(said.contains("its samples of page-faults are compared with those of cycles"), "{said}");
 }
 
 #[test]
