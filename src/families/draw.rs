@@ -81,6 +81,13 @@ impl Drawing {
         };
         let content = read(&inputs)?;
         let baseline = if baseline_inputs.is_empty() { None } else { Some(read(&baseline_inputs)?) };
+        if let Some(Content::Stacks(old)) = &baseline
+            && old.is_empty()
+            && options.selection != Selection::default()
+        {
+            let error = Error::nothing_found("no samples are left to compare");
+            return Err(error.in_file(&baseline_inputs[0].path));
+        }
         let (content, baseline) = with_same_names(content, baseline);
         if let (Content::Stacks(table), Some(Content::Stacks(old))) = (&content, &baseline) {
             let compared = compared_events([table, old]);

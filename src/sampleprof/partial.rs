@@ -128,9 +128,9 @@ impl PartialSamples {
         self.sums.is_empty()
     }
 
-    /// Returns true if a filter dropped functions.
-    pub(crate) fn has_left_out(&self) -> bool {
-        self.sums.iter().any(|sum| sum.is_left_out)
+    /// Returns true if a function filter was applied. One that dropped no function may drop those of another layout.
+    pub(crate) fn is_filtered(&self) -> bool {
+        self.sums.iter().any(|sum| sum.is_left_out) || self.applied.iter().any(|words| words.contains("function="))
     }
 
     /// Returns the sums of an unreadable input; `stated` is the kind that it stated before the error.

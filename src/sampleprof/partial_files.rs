@@ -231,12 +231,12 @@ pub(crate) fn encode_partial(
 ///
 /// # Errors
 ///
-/// The errors of [`merge_files`](super::merge_files); usage if parts dropped functions and the options change the layout or
+/// The errors of [`merge_files`](super::merge_files); usage if parts were filtered and the options change the layout or
 /// the cold contexts, which precede filters.
 pub fn finish_partial(sums: &PartialSamples, options: &FileMergeOptions) -> Result<MergeReport, FailedMerge> {
     let merge = options.merge_options();
-    if (merge.cold.merge || merge.cold.trim || merge.layout.is_some()) && sums.has_left_out() {
-        let detail = "functions were dropped from partial merges, so layouts and cold contexts cannot be converted";
+    if (merge.cold.merge || merge.cold.trim || merge.layout.is_some()) && sums.is_filtered() {
+        let detail = "a filter was applied to partial merges, so layouts and cold contexts cannot be converted";
         let hint = "write the partial merges without a filter, and filter when you finish the merge";
         return Err(Error::usage(detail).with_hint(hint).into());
     }

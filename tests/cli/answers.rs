@@ -411,6 +411,10 @@ fn both_sides_of_a_drawing_name_functions_alike() {
     }
     done(&folder, &["flamegraph", "names.prof", "hashes.afdo", "-o", "x.svg"]);
     assert!(fs::read_to_string(folder.path("x.svg")).unwrap().contains("foo: 100 samples, 74.627 %"));
+    // A baseline without the selected samples is no baseline.
+    fs::write(folder.path("threads.collapsed"), "[one tid=1];a.B.main 5\n").unwrap();
+    let line = ["flamegraph", "threads.collapsed", "--baseline", "plain.collapsed", "--thread", "one", "-o", "y.svg"];
+    refused(&folder, &line, 1, &["plain.collapsed: no samples are left to compare"]);
     // The functions of several LLVM profiles have the names of one release.
     let of_release = |mark: char| format!(":ir\na.c{mark}f\n5\n1\n7\n");
     fs::write(folder.path("old.proftext"), of_release(':')).unwrap();

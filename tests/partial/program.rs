@@ -304,6 +304,12 @@ fn filters_apply_to_all_inputs_of_a_part_or_to_none() {
             assert!(said.contains(&format!("{last}: 1 function from")), "{said}");
         }
     }
+    // A layout makes functions of inlined ones, which the filter would drop.
+    write("inlined.prof", "main:15:1\n 1: 10\n 2: work:5\n  1: 5\n");
+    succeed(folder.path(), &["merge", "--partial", "--no-function=work", "inlined.prof", "-o", "inlined.afdo"]);
+    let flat = ["merge", "--convert-sample-profile-layout=flat", "inlined.afdo", "-o", "flat.afdo"];
+    let said = String::from_utf8_lossy(&profbridge(folder.path(), &flat).stderr).into_owned();
+    assert!(said.contains("a filter was applied to partial merges"), "{said}");
 }
 
 /// A partial merge keeps everything, so a selection would show in it and be gone in the last merge.
