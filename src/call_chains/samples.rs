@@ -4,7 +4,7 @@ use crate::digits::number_of;
 use crate::error::Warning;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What sources without event types count, if it is nothing else.
+/// The word for the counts of sources without event types.
 pub(crate) const SAMPLES: &str = "samples";
 
 /// The event type of a sample.
@@ -259,7 +259,8 @@ pub struct ReadStats {
     pub samples_without_stack: u64,
     /// The units of each event type. There are several if sources with different units were read into one table.
     pub units: Vec<(SampleSource, Unit)>,
-    /// What sources count that are of no event type, without duplicates: `samples`, `inuse_space`. Text does not state it.
+    /// The counts of sources without event types, in words, without duplicates: `samples`, `inuse_space`. Text does not state
+    /// them.
     #[cfg_attr(feature = "serde", serde(default))]
     pub(crate) values: Vec<String>,
     /// Events of a recording within the requested time whose type was not requested, and samples of types that were not

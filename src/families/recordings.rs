@@ -110,7 +110,7 @@ impl Merge<'_> {
         for (error, path) in without_samples.iter().filter_map(|error| Some((error, error.path()?))) {
             warnings.push(Warning::new(error.kind().to_string()).in_file(path));
         }
-        // Those of one program have a warning already.
+        // Recordings of one program have a warning already.
         warnings
             .extend(rates.warning().filter(|warning| warnings.iter().all(|of_one| of_one.message != warning.message)));
         let rules = Rules::of(release);

@@ -1,4 +1,4 @@
-//! What a compiler left out of a unit of debug info, and which compiler it was.
+//! Units of debug info: their compiler, and data that they lack.
 
 use super::debug_info::{Slice, StringSection, root_of, string};
 use crate::error::Result;

@@ -389,7 +389,7 @@ fn functions_that_moved_to_another_file_and_changed_are_changed() {
 }
 
 #[test]
-fn functions_with_samples_of_their_own_are_no_successors() {
+fn functions_with_samples_of_their_own_are_not_successors() {
     let folder = Folder::new();
     let function = |name: &str| format!("{name}:10:1\n 1: 10\n");
     for (lost, other) in [("_ZL3foo.__uniq.111", "_ZL3foo.__uniq.222"), ("_ZL3foo", "_Z3foo")] {
