@@ -394,9 +394,9 @@ impl ReadStats {
         }
     }
 
-    /// Adds the kind of a value that is the hits.
+    /// Adds a word for the counts of a source without event types. An empty one says nothing.
     pub(crate) fn add_value(&mut self, kind: &str) {
-        if !self.values.iter().any(|known| known == kind) {
+        if !kind.is_empty() && !self.values.iter().any(|known| known == kind) {
             self.values.push(kind.to_string());
         }
     }
