@@ -394,7 +394,7 @@ impl ReadStats {
         }
     }
 
-    /// Adds a word for the counts of a source without event types. An empty one says nothing.
+    /// Adds a word for the counts of a source without event types; an empty one is ignored.
     pub(crate) fn add_value(&mut self, kind: &str) {
         if !kind.is_empty() && !self.values.iter().any(|known| known == kind) {
             self.values.push(kind.to_string());

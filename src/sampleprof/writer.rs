@@ -146,6 +146,18 @@ fn check(kind: Kind, options: &WriteOptions) -> Result<()> {
     let unsupported = |what: String, hint: &'static str| {
         Err(Error::from(ErrorKind::Unsupported { what }).with_llvm_detail(UNSUPPORTED).with_hint(hint))
     };
+    let release = options.rules.release();
+    // No other encoding helps.
+    if options.encoding != Encoding::Gcc && !options.rules.knows_contexts_and_probes() {
+        if kind.probe_based {
+            let hint = "LLVM 12 and later read them; for earlier releases, sample a build whose debug info has lines";
+            return unsupported(format!("writing pseudo-probes for {release}"), hint);
+        }
+        if kind.context_sensitive {
+            let hint = "make the layout nested: contexts become inlined callees";
+            return unsupported(format!("writing calling contexts for {release}"), hint);
+        }
+    }
     let is_plain = matches!(options.encoding, Encoding::Binary | Encoding::CompactBinary);
     if is_plain && kind.context_sensitive {
         let what = "writing calling contexts in a plain or compact binary".to_string();
@@ -155,7 +167,6 @@ fn check(kind: Kind, options: &WriteOptions) -> Result<()> {
         let what = "writing a profile with pseudo-probes in a plain or compact binary".to_string();
         return unsupported(what, "write an extensible binary or text");
     }
-    let release = options.rules.release();
     let versions: &[u64] = if options.rules.writes_104() { &[VERSION, NEXT_VERSION] } else { &[VERSION] };
     if options.encoding == Encoding::ExtBinary && !versions.contains(&options.version) {
         let detail =
@@ -186,14 +197,6 @@ fn check(kind: Kind, options: &WriteOptions) -> Result<()> {
         Encoding::ExtBinary if options.use_md5 && !options.rules.has_hashes_of_names() => unsupported(
             format!("writing hashes of names in an extensible binary for {release}"),
             "LLVM 11 and later read them",
-        ),
-        _ if kind.context_sensitive && !options.rules.knows_contexts_and_probes() => unsupported(
-            format!("writing calling contexts for {release}"),
-            "make the layout nested: contexts become inlined callees",
-        ),
-        _ if kind.probe_based && !options.rules.knows_contexts_and_probes() => unsupported(
-            format!("writing pseudo-probes for {release}"),
-            "LLVM 12 and later read them; for earlier releases, sample a build whose debug info has lines",
         ),
         Encoding::ExtBinary if kind.context_sensitive && !options.rules.has_context_table() => unsupported(
             format!("writing calling contexts in an extensible binary for {release}"),

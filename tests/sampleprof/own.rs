@@ -424,6 +424,7 @@ fn early_releases_get_encodings_that_they_read() {
     let hashes = "--sample-format extbinary --use-md5";
     workspace.run(&format!("profbridge convert plain.prof {hashes} -o hashes.afdo"));
     workspace.write("probes.prof", "foo:10:1\n 1: 10\n !CFGChecksum: 7\n");
+    workspace.write("plain-contexts.prof", "[main:2 @ foo]:50:20\n 1: 20\n[main]:30:10\n 1: 10\n");
     for (input, options, release, expected) in [
         ("plain.prof", "--sample-format compact", 7, "LLVM 8 to 16 read compact binaries"),
         ("plain.prof", "--sample-format compact", 8, ""),
@@ -433,8 +434,9 @@ fn early_releases_get_encodings_that_they_read() {
         ("plain.prof", hashes, 10, "LLVM 11 and later read them"),
         ("plain.prof", hashes, 11, ""),
         ("hashes.afdo", "--sample-format extbinary", 10, "LLVM 11 and later read them"),
-        ("contexts.prof", "--sample-format text", 11, "make the layout nested"),
-        ("contexts.prof", "--sample-format text", 12, ""),
+        ("plain-contexts.prof", "", 9, "make the layout nested"),
+        ("plain-contexts.prof", "--sample-format text", 11, "make the layout nested"),
+        ("plain-contexts.prof", "--sample-format text", 12, ""),
         ("probes.prof", "", 11, "LLVM 12 and later read them"),
         ("probes.prof", "", 12, ""),
     ] {
