@@ -318,7 +318,7 @@ fn push_instrumentation(part: &mut PartDescription, facts: &ProgramFacts) {
     if let Some(counters) = facts.counters() {
         part.fact("counters", counters.to_string());
     }
-    let bitmaps = facts.bytes_of(["_bits", ".lprfb"]);
+    let bitmaps = facts.bitmap_bytes();
     if bitmaps > 0 {
         part.fact("mc/dc", format!("yes, {}", number_of(bitmaps, "bitmap byte")));
     }

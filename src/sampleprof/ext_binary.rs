@@ -17,7 +17,7 @@ use super::binary::{
     BodyReader, NEXT_VERSION, NameForm, VERSION, add_body, check_depth, insert_hash, read_cut, read_header, read_index,
     read_names, read_string, read_summary, read_u32,
 };
-use super::options::{ReadOptions, SECTION_TABLE, name_index};
+use super::options::{ReadOptions, Rules, SECTION_TABLE, name_index};
 use super::profile::{SampleProfile, StatedKind};
 use super::record::{Frame, FunctionRecord, LineLocation, NameId, RecordTable};
 use super::search_trees::read_search_trees;
@@ -26,7 +26,6 @@ use crate::bytes::{Cursor, Endian};
 use crate::error::{Error, ErrorKind, Result};
 use crate::identify::sample_profiles::EXT_BINARY_MAGIC;
 use crate::limits::Limits;
-use crate::model::Release;
 use flate2::{Decompress, FlushDecompress, Status};
 use foldhash::HashMap;
 use std::borrow::Cow;
@@ -706,20 +705,18 @@ pub(super) fn is_next_version(file: &[u8]) -> bool {
     read_header(&mut cursor, EXT_BINARY_MAGIC, &[NEXT_VERSION]).is_ok()
 }
 
-/// Returns the oldest release that reads a file: that of the encoding, or a later one if the table of sections has
-/// properties that earlier ones do not know.
-pub(super) fn oldest_reader(file: &[u8]) -> Release {
-    let of_section = |section: &Section| match section.kind {
-        SectionKind::Summary if section.has(flags::VTABLES) => 22,
-        SectionKind::Summary if section.has(flags::CONTEXTS) => 14,
-        SectionKind::Names if section.has(flags::FIXED_MD5) => 12,
-        SectionKind::Names if section.has(flags::MD5) => 11,
-        SectionKind::Metadata if section.has(flags::PROBES) => 12,
-        _ => 10,
+/// Returns true if a release knows the properties of the sections of a file.
+pub(super) fn knows_sections(rules: Rules, file: &[u8]) -> bool {
+    let is_known = |section: &Section| match section.kind {
+        SectionKind::Summary if section.has(flags::VTABLES) => rules.knows_vtables(),
+        SectionKind::Summary if section.has(flags::CONTEXTS) => rules.has_context_table(),
+        SectionKind::Names if section.has(flags::FIXED_MD5) => rules.has_fixed_length_hashes(),
+        SectionKind::Names if section.has(flags::MD5) => rules.has_hashes_of_names(),
+        SectionKind::Metadata if section.has(flags::PROBES) => rules.knows_contexts_and_probes(),
+        _ => true,
     };
-    let of_version = if is_next_version(file) { 23 } else { 10 };
     let sections = read_table(file, &ReadOptions::default()).map(|header| header.sections).unwrap_or_default();
-    Release(sections.iter().map(of_section).fold(of_version, u32::max))
+    sections.iter().all(is_known)
 }
 
 fn read_table(file: &[u8], options: &ReadOptions) -> Result<Header> {

@@ -9,6 +9,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::identify::Format;
 use crate::identify::sample_profiles::{GccVersion, binary_format};
 use crate::model::Release;
+use crate::model::release::RELEASES;
 
 /// Returns the encoding of a sample profile; `None` for other files.
 pub fn detect(file: &[u8]) -> Option<Encoding> {
@@ -67,21 +68,35 @@ pub(crate) fn next_profile(file: &[u8], options: &ReadOptions) -> Option<u64> {
     matches!(next, Encoding::Binary | Encoding::ExtBinary).then_some(end)
 }
 
-/// Returns the oldest release that reads a file with this profile; `None` if all do.
+/// Returns the oldest release that reads a file with this profile, if later ones read it as well; `None` if all do.
 pub(crate) fn oldest_reader(file: &[u8], profile: &SampleProfile) -> Option<Release> {
-    let kind = profile.kind();
-    match detect(file)? {
-        Encoding::ExtBinary => Some(ext_binary::oldest_reader(file)),
-        Encoding::Text if profile.functions.iter().any(FunctionRecord::has_vtables) => Some(Release(22)),
-        Encoding::Text if kind.context_sensitive || kind.probe_based => Some(Release(12)),
-        Encoding::Text | Encoding::Binary | Encoding::CompactBinary | Encoding::Gcc => None,
-    }
+    let encoding = detect(file).filter(|encoding| matches!(encoding, Encoding::Text | Encoding::ExtBinary))?;
+    let content = LaterContent::of(profile);
+    let reads = |release: &Release| reads_content(Rules::of(*release), encoding, file, &content);
+    let mut releases = RELEASES.iter().map(|row| row.release());
+    let first = releases.next();
+    first.into_iter().chain(releases).find(reads).filter(|oldest| first != Some(*oldest))
 }
 
 /// Returns true if a release reads a file with this profile.
 pub(crate) fn is_read_by(rules: Rules, file: &[u8], profile: &SampleProfile) -> bool {
-    detect(file).is_some_and(|encoding| reads_format(rules, encoding, file))
-        && oldest_reader(file, profile).is_none_or(|oldest| rules.release() >= oldest)
+    detect(file).is_some_and(|encoding| reads_content(rules, encoding, file, &LaterContent::of(profile)))
+}
+
+/// What early releases do not read in text.
+struct LaterContent {
+    vtables: bool,
+    contexts_or_probes: bool,
+}
+
+impl LaterContent {
+    fn of(profile: &SampleProfile) -> Self {
+        let kind = profile.kind();
+        Self {
+            vtables: profile.functions.iter().any(FunctionRecord::has_vtables),
+            contexts_or_probes: kind.context_sensitive || kind.probe_based,
+        }
+    }
 }
 
 /// Returns true if a release reads the encoding and the version of a file.
@@ -91,6 +106,18 @@ fn reads_format(rules: Rules, encoding: Encoding, file: &[u8]) -> bool {
         Encoding::ExtBinary if ext_binary::is_next_version(file) => rules.writes_104(),
         _ => rules.reads(encoding),
     }
+}
+
+fn reads_content(rules: Rules, encoding: Encoding, file: &[u8], content: &LaterContent) -> bool {
+    let knows_content = match encoding {
+        Encoding::ExtBinary => ext_binary::knows_sections(rules, file),
+        Encoding::Text => {
+            (rules.knows_vtables() || !content.vtables)
+                && (rules.knows_contexts_and_probes() || !content.contexts_or_probes)
+        }
+        Encoding::Gcc | Encoding::Binary | Encoding::CompactBinary => true,
+    };
+    knows_content && reads_format(rules, encoding, file)
 }
 
 /// Returns the error of reading a file as a text profile, even if it does not look like one.
@@ -229,6 +256,7 @@ mod tests {
     use crate::cancel::Cancel;
     use crate::input::Input;
     use crate::model::Release;
+    use crate::model::release::RELEASES;
     use crate::sampleprof::{Rules, WriteOptions, write};
 
     #[test]

@@ -145,6 +145,25 @@ fn sample_profiles_of_plain_programs_are_described() {
     assert!(facts(&info(&folder, "app"), "instrumented")[0].starts_with("by clang, for gcov"));
 }
 
+/// The runtime's functions are hidden, so that no symbol shows whether a stripped library has them.
+#[test]
+fn the_runtime_of_stripped_libraries_is_unknown() {
+    if !available("the_runtime_of_stripped_libraries_is_unknown", &["clang-19", "clang-22", "strip"]) {
+        return;
+    }
+    let folder = sources();
+    for clang in ["clang-19", "clang-22"] {
+        folder.run(&format!("{clang} -O1 -fPIC -shared -fprofile-generate helper.c -o library.so"));
+        assert_eq!(facts(&info(&folder, "library.so"), "runtime"), ["linked in"]);
+        folder.run("strip library.so");
+        let library = info(&folder, "library.so");
+        assert_eq!(facts(&library, "runtime"), ["unknown: the program is stripped"]);
+        assert_eq!((facts(&library, "debug info"), warnings(&library)), (vec!["none, stripped".into()], String::new()));
+        let advice = folder.run("profbridge doctor library.so").stdout;
+        assert!(!String::from_utf8_lossy(&advice).contains("link with the flag"), "{clang}");
+    }
+}
+
 /// Linkers keep the first version variable. The other objects and the runtime do not matter.
 #[test]
 fn parts_of_different_releases_are_found() {
@@ -219,6 +238,53 @@ fn objects_of_other_systems_are_described() {
         );
         assert_eq!(facts(&object, "counters"), ["3"], "{target}");
     }
+}
+
+/// A program of Windows with the markers of its runtime.
+const WINDOWS_PROGRAM: &str = "
+int __llvm_profile_runtime;
+__attribute__((section(\".lprfd$A\"), aligned(8))) char records_start[64] = {0};
+__attribute__((section(\".lprfd$Z\"), aligned(8))) char records_end[64] = {0};
+__attribute__((section(\".lprfc$A\"))) char counters_start = 0;
+__attribute__((section(\".lprfc$Z\"))) char counters_end = 0;
+__attribute__((section(\".lprfb$A\"))) char bitmaps_start = 0;
+__attribute__((section(\".lprfb$Z\"))) char bitmaps_end = 0;
+__attribute__((no_profile_instrument_function)) void __llvm_profile_set_timestamp(long long *time) { *time = 1; }
+int twice(int a) { return a * 2; }
+int pick(int a) { if (a > 3 && a < 7) return twice(a); return a; }
+int entry(void) { int s = 0; for (int i = 0; i < 9; i++) s += pick(i); return s; }
+";
+
+#[test]
+fn markers_of_windows_are_neither_records_nor_counters() {
+    if !available("markers_of_windows_are_neither_records_nor_counters", &["clang-22", "ld"]) {
+        return;
+    }
+    let folder = Folder::new();
+    folder.write("windows.c", WINDOWS_PROGRAM);
+    let described = |options: &str| {
+        folder.run(&format!("clang-22 --target=x86_64-w64-windows-gnu {options} -c windows.c -o windows.o"));
+        if !folder.try_run("ld -m i386pep -e entry windows.o -o windows.exe").status.success() {
+            return None;
+        }
+        let program = info(&folder, "windows.exe");
+        Some(["functions", "counters", "mc/dc"].map(|name| facts(&program, name).join(", ")))
+    };
+    let ordinary = ["3", "7", ""].map(String::from);
+    let Some(found) = described("-fprofile-instr-generate") else { return };
+    assert_eq!(found, ordinary);
+    let mc_dc = described("-fprofile-instr-generate -fcoverage-mapping -fcoverage-mcdc");
+    assert_eq!(mc_dc, Some(["3", "7", "yes, 1 bitmap byte"].map(String::from)));
+    let temporal = described("-O1 -fprofile-generate -mllvm -pgo-temporal-instrumentation");
+    assert_eq!(temporal, Some(["3", "4", ""].map(String::from)));
+    let entries = described("-O1 -fprofile-generate -mllvm -pgo-function-entry-coverage");
+    assert_eq!(entries, Some(["3", "3", ""].map(String::from)));
+
+    // The front end does not say that the functions are in debug info.
+    let correlated = described("-g -gdwarf -fprofile-instr-generate -mllvm -profile-correlate=debug-info");
+    assert_eq!(correlated, Some(["", "7", ""].map(String::from)));
+    let advice = folder.run("profbridge doctor windows.exe").stdout;
+    assert!(String::from_utf8_lossy(&advice).contains("keep this file"));
 }
 
 /// Time stamps of temporal instrumentation are between the counters.

@@ -14,7 +14,7 @@ use crate::model::{ProfileKind, SymbolTable};
 use crate::objects::{self, contents};
 use crate::raw::RecordLayout;
 use byteorder::{ByteOrder, LittleEndian};
-use object::{BinaryFormat, Object, ObjectSection, ObjectSymbol};
+use object::{BinaryFormat, Object, ObjectSection, ObjectSymbol, Symbol};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -33,6 +33,8 @@ pub(crate) struct ProgramFacts {
     pub(crate) records: BTreeMap<RawVersions, u64>,
     /// The profile sections and their bytes.
     pub(crate) sections: BTreeMap<String, u64>,
+    /// Whether it has the bytes of records. Zeros can be markers of the runtime of Windows.
+    has_records: bool,
     /// The versions of the coverage maps, from 1 up.
     pub(crate) coverage_maps: BTreeSet<u32>,
     /// The output patterns that were set at build time.
@@ -63,7 +65,7 @@ pub(crate) struct ProgramFacts {
     pub(crate) has_debug_link: bool,
     /// Whether it has descriptors of pseudo-probes.
     pub(crate) has_probes: bool,
-    /// Whether it has symbols.
+    /// Whether it has more symbols than those that it exports.
     pub(crate) has_symbols: bool,
     /// Sections that could not be read.
     pub(crate) faults: Vec<String>,
@@ -157,10 +159,13 @@ impl ProgramFacts {
 
     fn add_symbols(&mut self, file: &object::File<'_>) {
         let is_mach = file.format() == BinaryFormat::MachO;
+        // A stripped file keeps the symbols that it exports. Mach-O has them among the others.
+        let is_exported = |symbol: &Symbol<'_, '_>| is_mach && self.is_linked && symbol.is_global();
+        let mut defined = file.symbols().filter(|symbol| symbol.is_definition() && !is_exported(symbol));
+        self.has_symbols |= defined.any(|symbol| symbol.name_bytes().is_ok_and(|name| !name.is_empty()));
         for symbol in file.symbols().chain(file.dynamic_symbols()) {
             let Ok(name) = symbol.name_bytes() else { continue };
             let name = if is_mach { name.strip_prefix(b"_").unwrap_or(name) } else { name };
-            self.has_symbols |= !name.is_empty() && symbol.is_definition();
             self.has_gcov |= name.starts_with(b"__gcov_");
             self.has_gcov_of_clang |= name.starts_with(b"__llvm_gcov_");
             self.has_memprof |= name.starts_with(b"__memprof_");
@@ -180,20 +185,25 @@ impl ProgramFacts {
     /// of the next record.
     fn add_records(&mut self, file: &object::File<'_>, limits: &Limits) -> Result<()> {
         let layouts = layouts(file);
+        let is_pe = file.format() == BinaryFormat::Pe;
         for (data, names) in records::RECORD_SECTIONS {
             let parts = sections(file, data, limits)?;
-            if parts.iter().all(Vec::is_empty) {
+            if parts.iter().flatten().all(|byte| *byte == 0) {
                 continue;
             }
+            self.has_records = true;
             let names = records::read_names(file, names, limits)?;
             for part in &parts {
                 let starts = starts(part, &names, file.is_little_endian());
                 let ends = starts.iter().skip(1).copied().chain([part.len()]);
                 for (start, end) in starts.iter().zip(ends) {
-                    // Padding may follow the last record of an object file.
+                    // Padding may follow the last record of an object file, and a marker as large as a record that of a
+                    // program of Windows.
                     let size = end - start;
                     let found = layouts.iter().find(|(_, layout)| {
-                        size == layout.size() || (end == part.len() && size == layout.size_without_padding())
+                        let ends =
+                            [layout.size_without_padding(), if is_pe { 2 * layout.size() } else { layout.size() }];
+                        size == layout.size() || (end == part.len() && ends.contains(&size))
                     });
                     if let Some((versions, _)) = found {
                         *self.records.entry(*versions).or_default() += 1;
@@ -267,7 +277,7 @@ impl ProgramFacts {
         let is_marked = |word: &u64| ProfileKind::from_version_word(*word).contains(ProfileKind::DEBUG_INFO_CORRELATE);
         let is_data = |name: &String| name == "__llvm_covdata" || name == ".lcovd";
         // The front end does not mark profiles whose functions are in debug info.
-        let has_counters_only = self.bytes_of(["prf_cnts", ".lprfc"]) > 0 && self.bytes_of(["prf_data", ".lprfd"]) == 0;
+        let has_counters_only = self.bytes_of(["prf_cnts", ".lprfc"]) > 0 && !self.has_records;
         has_counters_only || self.version_words.iter().any(is_marked) || self.sections.keys().any(is_data)
     }
 
@@ -290,10 +300,18 @@ impl ProgramFacts {
         }
     }
 
-    /// Returns the bytes of all sections whose names end with one of these.
-    pub(crate) fn bytes_of(&self, ends: [&str; 2]) -> u64 {
-        let is_it = |name: &str| ends.iter().any(|end| name.ends_with(end));
-        self.sections.iter().filter(|(name, _)| is_it(name)).map(|(_, bytes)| *bytes).sum()
+    /// Returns the number of bitmap bytes.
+    pub(crate) fn bitmap_bytes(&self) -> u64 {
+        self.bytes_of(["_bits", ".lprfb"])
+    }
+
+    /// Returns the bytes of counters or bitmaps in the sections whose names end with the first word, or have the second,
+    /// which is that of COFF. The runtime of Windows has a marker of one byte before and after them.
+    fn bytes_of(&self, [end, of_coff]: [&str; 2]) -> u64 {
+        let marked = self.sections.get(of_coff).copied().unwrap_or(0);
+        let markers = if self.is_linked { 2 } else { 0 };
+        let others = self.sections.iter().filter(|(name, _)| name.ends_with(end)).map(|(_, bytes)| *bytes);
+        others.fold(marked.saturating_sub(markers), u64::saturating_add)
     }
 
     /// Describes how parts were built by different releases; empty if nothing shows it.
@@ -421,7 +439,7 @@ fn starts(part: &[u8], names: &SymbolTable, is_little_endian: bool) -> Vec<usize
 }
 
 /// The text of a variable; `None` if it is empty.
-fn text_of<'a>(file: &object::File<'a>, symbol: &object::Symbol<'a, '_>) -> Option<String> {
+fn text_of<'a>(file: &object::File<'a>, symbol: &Symbol<'a, '_>) -> Option<String> {
     let section = file.section_by_index(symbol.section_index()?).ok()?;
     let at = usize::try_from(symbol.address().checked_sub(section.address())?).ok()?;
     let bytes = section.data().ok()?.get(at..)?;
