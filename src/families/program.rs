@@ -362,6 +362,9 @@ fn sample_words(facts: &ProgramFacts) -> &'static str {
     if facts.has_shared_debug_info && !facts.has_probes {
         return "usable, by lines, but not for functions whose debug info is in a shared file (dwz -m)";
     }
+    if facts.lacks_functions && !facts.has_probes {
+        return "not usable: debug info has no functions";
+    }
     if facts.has_short_names && !facts.has_probes {
         return "usable, by lines, but not for functions of C++ and Rust whose debug info has no mangled names";
     }
@@ -387,7 +390,9 @@ fn advice_on(facts: &ProgramFacts) -> Vec<String> {
         advice
             .push("for samples, keep the program as it was before `dwz -m` moved a part of its debug info".to_string());
     }
-    if facts.has_short_names && !facts.has_probes {
+    if facts.lacks_functions && !facts.has_probes {
+        advice.push("for sample profiles, compile with -g, or add -fdebug-info-for-profiling of clang".to_string());
+    } else if facts.has_short_names && !facts.has_probes {
         advice.push(
             "for sample profiles of C++ and Rust, compile with -g, or add -fdebug-info-for-profiling of clang: compilers \
              find functions by mangled names"

@@ -10,7 +10,7 @@ use super::debug_info::{FunctionName, find_function_name, offset_of};
 use super::debug_info::{NEEDS_SPLIT_FILES, SplitDebugInfo, StringSection, shared_debug_info, string};
 use super::debug_info::{Slice, damaged, load_sections_of_code, ranges_of, ranges_of_unit, unable};
 use super::local_names::{LocalFunction, LocalNames};
-use super::units::{is_of_gcc, lacks_first_lines, lacks_mangled_names};
+use super::units::{has_functions, is_of_gcc, lacks_first_lines, lacks_mangled_names};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use foldhash::fast::RandomState;
@@ -77,6 +77,8 @@ pub(crate) fn inline_chains(
 /// Data for sample profiles that debug info lacks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct MissingDebugInfo {
+    /// Whether no unit has a function.
+    pub(crate) all_functions: bool,
     /// The number of units whose split debug info is not where it should be.
     pub(crate) split_units: u64,
     /// Functions of C++ and Rust that have neither a mangled name nor a symbol of their name.
@@ -312,7 +314,8 @@ impl<'i> DebugInfo<'i> {
         let dwarf = self.dwarf();
         let (units, none) = (self.units(&dwarf)?, LocalNames::default());
         let mut functions = Functions::new(&dwarf, &units, self.strings, &none);
-        let mut missing = MissingDebugInfo::default();
+        let all_functions = !units.iter().any(|unit| unit.dwo_id.is_some() || has_functions(unit));
+        let mut missing = MissingDebugInfo { all_functions, ..MissingDebugInfo::default() };
         for (at, unit) in units.iter().enumerate() {
             if unit.dwo_id.is_some() {
                 missing.split_units += u64::from(self.split.is_missing(&dwarf, unit)?);

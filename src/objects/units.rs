@@ -4,6 +4,11 @@ use super::debug_info::{Slice, StringSection, root_of, string};
 use crate::error::Result;
 use gimli::{AttributeValue, Dwarf, Unit, constants};
 
+/// Returns true for units with functions. Those of clang's `-g1` have only functions with inlined callees.
+pub(super) fn has_functions(unit: &Unit<Slice<'_>>) -> bool {
+    (1..).map_while(|code| unit.abbreviations.get(code)).any(|entry| entry.tag() == constants::DW_TAG_subprogram)
+}
+
 /// Returns true for units with functions of which none has the line of its declaration: those of clang's `-g1`.
 pub(crate) fn lacks_first_lines(unit: &Unit<Slice<'_>>) -> Result<bool> {
     let mut has_named = false;
@@ -31,10 +36,7 @@ pub(crate) fn lacks_mangled_names(unit: &Unit<Slice<'_>>) -> Result<bool> {
     let names = [constants::DW_AT_linkage_name, constants::DW_AT_MIPS_linkage_name];
     let is_named = || abbreviations().any(|entry| entry.attributes().iter().any(|of| names.contains(&of.name())));
     let is_more = || has(constants::DW_TAG_base_type) || has(constants::DW_TAG_formal_parameter);
-    Ok(mangles_names(unit)?
-        && has(constants::DW_TAG_subprogram)
-        && !is_named()
-        && (lacks_first_lines(unit)? || !is_more()))
+    Ok(mangles_names(unit)? && has_functions(unit) && !is_named() && (lacks_first_lines(unit)? || !is_more()))
 }
 
 /// Returns true if GCC compiled the unit from C++.

@@ -120,6 +120,8 @@ fn sample_profiles_of_plain_programs_are_described() {
     let of_c_only = "usable, by lines, but not for functions of C++ and Rust whose debug info has no mangled names";
     for (command, expected) in [
         ("clang++-22 -O1 -g1 app.cpp", of_c_only),
+        // No function has an inlined callee.
+        ("clang++-22 -O0 -g1 main.cpp", "not usable: debug info has no functions"),
         ("clang++-22 -O1 -g1 -fdebug-info-for-profiling app.cpp", of_lines),
         ("clang++-22 -g app.cpp", of_lines),
         ("clang++-22 -g -gsplit-dwarf app.cpp", of_lines),

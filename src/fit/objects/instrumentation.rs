@@ -57,6 +57,8 @@ pub(crate) struct ProgramFacts {
     pub(crate) missing_units: u64,
     /// Whether a part of debug info is in a file that several programs share.
     pub(crate) has_shared_debug_info: bool,
+    /// Whether debug info has no function.
+    pub(crate) lacks_functions: bool,
     /// Whether debug info has functions of C++ and Rust without their mangled names.
     pub(crate) has_short_names: bool,
     /// Whether debug info has functions without the line of their declaration.
@@ -135,6 +137,7 @@ impl ProgramFacts {
         match objects::MissingDebugInfo::find(file, path, limits) {
             Ok(missing) => {
                 self.missing_units = missing.split_units;
+                self.lacks_functions = missing.all_functions;
                 self.has_short_names = !missing.short_names.is_empty();
                 self.lacks_first_lines = !missing.first_lines.is_empty();
             }
