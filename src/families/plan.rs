@@ -1,5 +1,5 @@
-//! The plan of a merge: the family whose merge is used, and the output format. It does not depend on the order of the
-//! inputs.
+//! The plan of a merge: the family whose merge is used, and the output format. It does not depend on the order of inputs
+//! that can be merged. Of others, the first input whose family has the output format decides.
 
 use crate::driver::output_form::OutputForm;
 use crate::error::{Error, Result};
@@ -100,6 +100,15 @@ pub fn stays(family: Family) -> bool {
     FIXED_FAMILIES.iter().any(|settled| settled.family == family)
 }
 
+/// Returns true if a family can be written in a format.
+fn has_form(family: Family, form: OutputForm) -> bool {
+    match (family, FIXED_FAMILIES.iter().find(|settled| settled.family == family)) {
+        (_, Some(settled)) => settled.forms.contains(&form),
+        (Family::Stacks, None) => StackOutput::of_form(form).is_some(),
+        _ => !matches!(form, OutputForm::Collapsed | OutputForm::Pprof | OutputForm::SampleProf),
+    }
+}
+
 /// Returns the default output format of a family.
 fn default_form(family: Family) -> OutputForm {
     let settled = FIXED_FAMILIES.iter().find(|settled| settled.family == family);
@@ -140,10 +149,14 @@ impl<'a> MergeRequest<'a> {
         let all_empty = inputs.iter().all(is_empty);
         let family_of = |input: &Input| self.family(input).filter(|_| all_empty || !is_empty(input));
         let first = |family: Family| inputs.iter().find(|input| family_of(input) == Some(family));
-        if let Some(settled) = FIXED_FAMILIES.iter().find(|settled| first(settled.family).is_some()) {
+        // An iprof merges with LLVM profiles and with stacks.
+        let mut deciding = inputs.iter().filter_map(family_of).filter(|family| *family != Family::Iprof);
+        let decided = deciding.clone().find(|family| form.is_none_or(|form| has_form(*family, form)));
+        let decided = decided.or_else(|| deciding.next());
+        if let Some(settled) = FIXED_FAMILIES.iter().find(|settled| decided == Some(settled.family)) {
             return self.fixed_family_plan(settled, form);
         }
-        if let Some(input) = first(Family::Stacks) {
+        if let Some(input) = first(Family::Stacks).filter(|_| decided == Some(Family::Stacks)) {
             return self.stack_output(inputs, input, form).map(MergePlan::Stacks);
         }
         let form = form.map(|form| form.of_inputs(inputs, self.output)).transpose()?;
@@ -281,11 +294,27 @@ mod tests {
     }
 
     #[test]
+    fn the_first_input_with_the_output_format_decides_if_families_do_not_merge() {
+        let (instr, samples) = (MergePlan::Family(Family::Instr), MergePlan::Family(Family::SampleProf));
+        let cases: [(&[&str], &str, MergePlan); 7] = [
+            (&["raw", "sample"], "a.profdata", instr),
+            (&["sample", "raw"], "a.profdata", samples),
+            (&["empty", "prose", "raw", "sample"], "-", instr),
+            (&["raw", "sample"], "a.afdo", samples),
+            (&["jfr", "raw"], "a.profdata", instr),
+            (&["raw", "jfr"], "a.pprof", MergePlan::Stacks(StackOutput::Pprof)),
+            (&["iprof", "jfr", "raw"], "a.iprof", MergePlan::Stacks(StackOutput::Iprof)),
+        ];
+        for (names, output, expected) in cases {
+            assert_eq!(plans(names, output).last(), Some(&Some(expected)), "{names:?} to {output}");
+        }
+    }
+
+    #[test]
     fn any_order_of_inputs_gives_the_same_plan() {
-        let cases: [(&[&str], &str, Option<MergePlan>); 28] = [
+        let cases: [(&[&str], &str, Option<MergePlan>); 27] = [
             (&["raw", "text", "empty"], "-", Some(MergePlan::Family(Family::Instr))),
             (&["sample", "empty"], "-", Some(MergePlan::Family(Family::SampleProf))),
-            (&["sample", "raw"], "a.profdata", Some(MergePlan::Family(Family::SampleProf))),
             (&["iprof", "iprof", "empty"], "-", Some(MergePlan::Family(Family::Iprof))),
             (&["iprof", "raw"], "-", None),
             (&["iprof", "raw"], "a.profdata", Some(MergePlan::Bridge(Family::Instr))),

@@ -438,7 +438,11 @@ fn advice_on(facts: &ProgramFacts) -> Vec<String> {
                     .to_string(),
             );
         } else if facts.patterns.is_empty() {
-            advice.push("set LLVM_PROFILE_FILE when it runs, such as app-%p-%m.profraw: without it, processes overwrite one file".to_string());
+            let why = match facts.has_symbols {
+                true => "without it, processes overwrite one file",
+                false => "its own file name is unknown because it is stripped",
+            };
+            advice.push(format!("set LLVM_PROFILE_FILE when it runs, such as app-%p-%m.profraw: {why}"));
         }
         return advice;
     }

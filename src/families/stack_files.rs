@@ -417,17 +417,14 @@ impl<T> StackSum<T> {
         self.inputs.iter().filter(|report| matches!(report.outcome, InputOutcome::Used)).count()
     }
 
-    /// Returns the warnings about the inputs, skipped ones included, in order.
+    /// Returns the warnings about the inputs, empty ones included, in order. Failed inputs have an error instead.
     pub fn warnings(&self) -> Vec<Warning> {
         let mut warnings = Vec::new();
         for report in &self.inputs {
-            let skipped = match &report.outcome {
-                InputOutcome::Failed(error) => Some(error.kind().to_string()),
-                InputOutcome::Empty => Some(ErrorKind::EmptyProfile.to_string()),
-                _ => None,
-            };
-            warnings
-                .extend(skipped.map(|reason| Warning::new(format!("skipped: {reason}")).in_file(&report.input.path)));
+            if matches!(report.outcome, InputOutcome::Empty) {
+                let reason = ErrorKind::EmptyProfile;
+                warnings.push(Warning::new(format!("skipped: {reason}")).in_file(&report.input.path));
+            }
             warnings.extend(report.warnings.iter().cloned());
         }
         warnings

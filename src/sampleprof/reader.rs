@@ -256,7 +256,6 @@ mod tests {
     use crate::cancel::Cancel;
     use crate::input::Input;
     use crate::model::Release;
-    use crate::model::release::RELEASES;
     use crate::sampleprof::{Rules, WriteOptions, write};
 
     #[test]

@@ -25,6 +25,22 @@ const MEMORY: &str = "---\nHeapProfileRecords:\n  - GUID:            0x1\n    Al
 
 const TARGET: &str = "--for=llvm-22";
 
+/// An input that the output format cannot store is named, and skipped on request.
+#[test]
+fn a_file_of_stacks_among_counters_is_skipped() {
+    let folder = Folder::new();
+    fs::write(folder.path("counts"), "main\n1\n1\n5\n\n").unwrap();
+    fs::write(folder.path("stacks.collapsed"), "main;work 5\n").unwrap();
+    let finished = run(&folder, "merge stacks.collapsed counts -o app.profdata");
+    finished.assert_refused(1, &["stacks.collapsed: reading collapsed stacks as an LLVM instrumentation profile"]);
+    let said = done(&folder, "merge stacks.collapsed counts --failure-mode=warn -q -o app.profdata");
+    assert!(said.contains("warning: stacks.collapsed: reading collapsed stacks as"), "{said}");
+    done(&folder, "merge counts -q -o alone.profdata");
+    assert_eq!(fs::read(folder.path("app.profdata")).unwrap(), fs::read(folder.path("alone.profdata")).unwrap());
+    let said = done(&folder, "merge counts stacks.collapsed --failure-mode=warn -q -o app.collapsed");
+    assert!(said.contains("warning: counts: reading stacks from LLVM text profile is not supported"), "{said}");
+}
+
 fn run(folder: &Folder, line: &str) -> Finished {
     folder.run(&line.split_whitespace().collect::<Vec<_>>())
 }

@@ -213,13 +213,22 @@ fn families_are_not_mixed_and_each_is_recognised() {
     assert!(info.contains("plain.prof: LLVM sample profile, text"), "{info}");
     assert!(info.contains("calling contexts, pseudo-probes"), "{info}");
     assert!(info.contains("counters.proftext: LLVM text profile"), "{info}");
-    for inputs in ["plain.prof counters.proftext", "counters.proftext plain.prof"] {
-        let mixed = workspace.attempt(&format!("profbridge merge {inputs} -o x"));
-        assert!(
-            text(&mixed.stderr).contains("counters.proftext: not a sample profile: LLVM text profile"),
-            "{mixed:?}"
-        );
+    let counters = "plain.prof: reading LLVM sample profile, text as an LLVM instrumentation profile is not supported";
+    let samples = "counters.proftext: not a sample profile: LLVM text profile";
+    for (arguments, error) in [
+        ("plain.prof counters.proftext -o x", samples),
+        ("counters.proftext plain.prof -o x", counters),
+        ("counters.proftext plain.prof -o x.afdo", samples),
+    ] {
+        let mixed = workspace.attempt(&format!("profbridge merge {arguments} --force"));
+        assert_eq!((mixed.status.code(), text(&mixed.stderr).contains(error)), (Some(1), true), "{mixed:?}");
+        // What is skipped is named even if quiet.
+        let skipped = workspace.run(&format!("profbridge merge {arguments} --force --failure-mode=warn -q"));
+        assert!(text(&skipped.stderr).contains(error), "{skipped:?}");
     }
+    workspace.run("profbridge merge counters.proftext plain.prof --failure-mode=warn -o some.profdata");
+    workspace.run("profbridge merge counters.proftext -o all.profdata");
+    assert_eq!(std::fs::read(workspace.path("some.profdata")).ok(), std::fs::read(workspace.path("all.profdata")).ok());
     let kinds = workspace.attempt("profbridge merge plain.prof contexts.prof -o x");
     assert!(text(&kinds.stderr).contains("cannot merge probe-based profile with non-probe-based profile"), "{kinds:?}");
 }

@@ -89,11 +89,11 @@ pub(crate) fn report_inputs(
         }
         match style {
             Style::Samples => {
-                // The reasons of a failure are printed even if quiet.
+                // The reasons of a failure are printed even if quiet, also the errors of skipped inputs.
                 report_faults(inputs, at, messages.warnings || failure.is_some(), document);
             }
             Style::Stacks => {
-                print_failed(report, failure, failure.is_some());
+                print_failed(report, failure, true);
                 if messages.warnings && report.is_empty() && matches!(report.outcome, InputOutcome::Used) {
                     let warning = Warning::new("the file has no samples to use; skipped").in_file(&report.input.path);
                     console::warning(&warning);
@@ -179,7 +179,7 @@ fn print_iprof(inputs: &MergedInputs, at: usize, messages: Messages, is_failed: 
 fn report_faults(inputs: &MergedInputs, at: usize, prints: bool, document: &mut MergeDocument) {
     let report = &inputs.reports[at];
     match &report.outcome {
-        InputOutcome::Failed(error) if prints => console::error_as_warning(error),
+        InputOutcome::Failed(error) => console::error_as_warning(error),
         InputOutcome::Empty if prints => {
             console::error_as_warning(&Error::new(ErrorKind::EmptyProfile).in_file(&report.input.path));
         }
