@@ -229,7 +229,7 @@ fn families_are_not_mixed_and_each_is_recognised() {
     workspace.run("profbridge merge counters.proftext plain.prof --failure-mode=warn -o some.profdata");
     workspace.run("profbridge merge counters.proftext -o all.profdata");
     assert_eq!(std::fs::read(workspace.path("some.profdata")).ok(), std::fs::read(workspace.path("all.profdata")).ok());
-    let kinds = workspace.attempt("profbridge merge plain.prof contexts.prof -o x");
+    let kinds = workspace.attempt("profbridge merge plain.prof contexts.prof -o y");
     assert!(text(&kinds.stderr).contains("cannot merge probe-based profile with non-probe-based profile"), "{kinds:?}");
 }
 
