@@ -242,6 +242,24 @@ fn objects_of_other_systems_are_described() {
     }
 }
 
+/// Symbols of 32-bit programs of Windows and those of Apple begin with an underscore.
+#[test]
+fn the_runtime_and_its_file_name_are_found_on_every_system() {
+    if !available("the_runtime_and_its_file_name_are_found_on_every_system", &["clang-22"]) {
+        return;
+    }
+    let folder = Folder::new();
+    folder.write("runtime.c", "int __llvm_profile_write_file(void) { return 0; }\n");
+    for target in ["i686-w64-windows-gnu", "x86_64-w64-windows-gnu", "arm64-apple-macos", "i386-unknown-linux-gnu"] {
+        folder.run(&format!("clang-22 --target={target} -fprofile-generate=out -c runtime.c -o runtime.o"));
+        let object = info(&folder, "runtime.o");
+        assert_eq!(facts(&object, "writes to"), ["out/default_%m.profraw"], "{target}");
+        if folder.try_run("ld -m i386pe runtime.o -o runtime.exe").status.success() {
+            assert_eq!(facts(&info(&folder, "runtime.exe"), "runtime"), ["linked in"], "{target}");
+        }
+    }
+}
+
 /// A program of Windows with the markers of its runtime.
 const WINDOWS_PROGRAM: &str = "
 int __llvm_profile_runtime;
