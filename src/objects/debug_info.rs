@@ -14,7 +14,8 @@ use gimli::{
 };
 use object::elf::SHF_EXECINSTR;
 use object::pe::IMAGE_SCN_CNT_CODE;
-use object::{Object, ObjectSection, ObjectSegment, SectionFlags, SectionKind, SegmentFlags};
+use object::{Architecture, BinaryFormat, Object, ObjectSection, ObjectSegment, ObjectSymbol};
+use object::{SectionFlags, SectionKind, SegmentFlags};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -38,6 +39,17 @@ pub(crate) const LINK_BITCODE: &str = "link it, and pass the linked program: wit
 /// Returns true for LLVM bitcode, with or without a wrapper.
 pub(crate) fn is_bitcode(bytes: &[u8]) -> bool {
     bytes.starts_with(b"BC\xc0\xde") || bytes.starts_with(b"\xde\xc0\x17\x0b")
+}
+
+/// Returns the name of a symbol, without the underscore that Mach-O and 32-bit COFF of x86 have before it.
+pub(crate) fn symbol_name<'d>(file: &object::File<'d>, symbol: &object::Symbol<'d, '_>) -> Option<&'d [u8]> {
+    let name = symbol.name_bytes().ok()?;
+    let has_underscore = match file.format() {
+        BinaryFormat::MachO => true,
+        BinaryFormat::Coff | BinaryFormat::Pe => file.architecture() == Architecture::I386,
+        _ => false,
+    };
+    Some(name.strip_prefix(b"_").filter(|_| has_underscore).unwrap_or(name))
 }
 
 /// Returns true if pointers have 64 bits. The header of a COFF object does not say it, its machine does.

@@ -8,7 +8,7 @@
 use super::debug_info::{EntryPlace, LineTable, Place as SourcePlace, file_name, find_attribute};
 use super::debug_info::{FunctionName, find_function_name, offset_of};
 use super::debug_info::{NEEDS_SPLIT_FILES, SplitDebugInfo, StringSection, shared_debug_info, string};
-use super::debug_info::{Slice, damaged, load_sections_of_code, ranges_of, ranges_of_unit, unable};
+use super::debug_info::{Slice, damaged, load_sections_of_code, ranges_of, ranges_of_unit, symbol_name, unable};
 use super::local_names::{LocalFunction, LocalNames};
 use super::units::{has_functions, is_of_gcc, lacks_first_lines, lacks_mangled_names};
 use crate::error::{Error, ErrorKind, Result};
@@ -16,7 +16,7 @@ use crate::limits::Limits;
 use foldhash::fast::RandomState;
 use gimli::{ArangeHeader, Dwarf, DwarfSections, EndianSlice, RunTimeEndian, Unit, constants};
 use hashbrown::{HashMap, HashSet};
-use object::{Object, ObjectSymbol};
+use object::Object;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -95,7 +95,7 @@ impl MissingDebugInfo {
     /// Unable to correlate when debug info is damaged.
     pub(crate) fn find(file: &object::File<'_>, path: &Path, limits: &Limits) -> Result<Self> {
         let debug = DebugInfo::load(file, path, None, None, limits)?;
-        let missing = debug.missing(file.symbols().filter_map(|symbol| symbol.name_bytes().ok()))?;
+        let missing = debug.missing(file.symbols().filter_map(|symbol| symbol_name(file, &symbol)))?;
         debug.damage().1.map_or(Ok(missing), Err)
     }
 }

@@ -16,7 +16,7 @@ pub(crate) use debug_info::{ExecutableSegment, build_id, contents, executable_se
 pub(crate) use debug_info::{LINK_BITCODE, code_start, is_bitcode, is_code, is_code_in_file};
 pub(crate) use debug_info::{NEEDS_SPLIT_FILES, SplitDebugInfo, is_package};
 pub(crate) use debug_info::{StringSection, contents_in_place, is_section_of_code};
-pub(crate) use debug_info::{parse, shared_debug_info, unable};
+pub(crate) use debug_info::{parse, shared_debug_info, symbol_name, unable};
 pub(crate) use inlining::{DebugInfo, InlineChains, InlineFrame, MissingDebugInfo, Subprogram, inline_chains};
 pub(crate) use probe_descriptors::{PROBE_DESCRIPTORS, ProbeDescriptor, read_probe_descriptors};
 pub(crate) use units::{is_of_gcc, lacks_first_lines, lacks_mangled_names};

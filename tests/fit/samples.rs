@@ -502,3 +502,20 @@ fn names_of_debug_info_without_mangled_names_are_not_used() {
     // Nor has debug info the line of main.
     assert_eq!((functions(&report, "not-compared"), functions(&report, "unusable")), (1, 1), "{report:#}");
 }
+
+/// Symbols of Apple's files and of 32-bit COFF of x86 have an underscore before the names of sample profiles.
+#[test]
+fn sample_profiles_fit_objects_of_every_system() {
+    if !available("sample_profiles_fit_objects_of_every_system", &["clang-22"]) {
+        return;
+    }
+    let folder = Folder::new();
+    folder.write("work.c", "int work(int x) { return x * x; }\n");
+    folder.write("work.prof", "work:10:1\n 0: 10\n");
+    for target in ["i686-w64-windows-gnu", "x86_64-w64-windows-gnu", "arm64-apple-macos", "i386-unknown-linux-gnu"] {
+        folder.run(&format!("clang-22 --target={target} -c work.c -o work.o"));
+        let output = folder.run("profbridge fit work.prof --against work.o --json");
+        let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("it prints JSON");
+        assert_eq!(report["used_counts"], 1.0, "{target}: {report:#}");
+    }
+}

@@ -14,7 +14,7 @@ use crate::model::{ProfileKind, SymbolTable};
 use crate::objects::{self, contents};
 use crate::raw::RecordLayout;
 use byteorder::{ByteOrder, LittleEndian};
-use object::{Architecture, BinaryFormat, Object, ObjectSection, ObjectSymbol, Symbol};
+use object::{BinaryFormat, Object, ObjectSection, ObjectSymbol, Symbol};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -162,16 +162,12 @@ impl ProgramFacts {
 
     fn add_symbols(&mut self, file: &object::File<'_>) {
         let is_mach = file.format() == BinaryFormat::MachO;
-        // Names of C have an underscore more, also in 32-bit COFF of x86.
-        let is_coff = matches!(file.format(), BinaryFormat::Coff | BinaryFormat::Pe);
-        let has_underscores = is_mach || (is_coff && file.architecture() == Architecture::I386);
         // A stripped file keeps the symbols that it exports. Mach-O has them among the others.
         let is_exported = |symbol: &Symbol<'_, '_>| is_mach && self.is_linked && symbol.is_global();
         let mut defined = file.symbols().filter(|symbol| symbol.is_definition() && !is_exported(symbol));
         self.has_symbols |= defined.any(|symbol| symbol.name_bytes().is_ok_and(|name| !name.is_empty()));
         for symbol in file.symbols().chain(file.dynamic_symbols()) {
-            let Ok(name) = symbol.name_bytes() else { continue };
-            let name = if has_underscores { name.strip_prefix(b"_").unwrap_or(name) } else { name };
+            let Some(name) = objects::symbol_name(file, &symbol) else { continue };
             self.has_gcov |= name.starts_with(b"__gcov_");
             self.has_gcov_of_clang |= name.starts_with(b"__llvm_gcov_");
             self.has_memprof |= name.starts_with(b"__memprof_");

@@ -168,7 +168,7 @@ pub fn read_sampled_program(path: &Path, bytes: &[u8], limits: &Limits) -> Resul
     let symbols = file.symbols().chain(file.dynamic_symbols());
     let defined = symbols.filter(|symbol| symbol.kind() == SymbolKind::Text && symbol.is_definition());
     for symbol in defined {
-        let Ok(name) = symbol.name_bytes() else { continue };
+        let Some(name) = objects::symbol_name(&file, &symbol) else { continue };
         let function = functions.entry(name.to_vec()).or_default();
         function.has_lines |= lines.cover(symbol.address());
     }

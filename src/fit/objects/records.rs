@@ -119,8 +119,8 @@ pub(super) fn read_names(file: &object::File<'_>, name: SectionName, limits: &Li
 
 /// The value of the variable with the version, unless symbols were stripped.
 pub(super) fn version_word(file: &object::File<'_>) -> Option<u64> {
-    let is_it = |name: &[u8]| name == VERSION_VARIABLE || name.strip_prefix(b"_") == Some(VERSION_VARIABLE);
-    let symbol = file.symbols().chain(file.dynamic_symbols()).find(|symbol| symbol.name_bytes().is_ok_and(is_it))?;
+    let mut symbols = file.symbols().chain(file.dynamic_symbols());
+    let symbol = symbols.find(|symbol| objects::symbol_name(file, symbol) == Some(VERSION_VARIABLE))?;
     let section = file.section_by_index(symbol.section_index()?).ok()?;
     let bytes = section.data_range(symbol.address(), 8).ok()??;
     let bytes: [u8; 8] = bytes.try_into().ok()?;
