@@ -349,6 +349,7 @@ fn push_instrumentation(part: &mut PartDescription, facts: &ProgramFacts) {
 fn debug_words(facts: &ProgramFacts) -> &'static str {
     match (facts.has_lines, facts.has_debug_link, facts.has_symbols) {
         (true, ..) => "line tables",
+        _ if facts.has_pdb => "in a PDB",
         (false, true, _) => "in a file of its own",
         (false, false, true) => "none, symbols only",
         (false, false, false) => "none, stripped",
@@ -376,6 +377,7 @@ fn sample_words(facts: &ProgramFacts) -> &'static str {
         (true, false, _) => "usable, by pseudo-probes",
         (false, true, _) => "usable, by lines, for functions that have them",
         (false, false, true) => "usable by lines, together with the file that has its debug info",
+        (false, false, false) if facts.has_pdb => "not usable: debug info is in a PDB, not in DWARF",
         (false, false, false) => "not usable: neither line tables nor pseudo-probes",
     }
 }
@@ -454,7 +456,9 @@ fn advice_on(facts: &ProgramFacts) -> Vec<String> {
         );
         return advice;
     }
-    if !facts.is_of_go_alone() && !facts.has_lines && !facts.has_probes && !facts.has_debug_link {
+    if facts.has_pdb && !facts.has_lines && !facts.has_probes {
+        advice.push("for sample profiles, compile with -gdwarf, and link with lld's option -debug:dwarf".to_string());
+    } else if !facts.is_of_go_alone() && !facts.has_lines && !facts.has_probes && !facts.has_debug_link {
         advice.push(
             "for sample profiles, compile with -gline-tables-only -fdebug-info-for-profiling (rustc: -C debuginfo=1), \
              or with -fpseudo-probe-for-profiling; for instrumentation, with -fprofile-generate (rustc: -C profile-generate)"

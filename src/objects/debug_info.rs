@@ -101,6 +101,15 @@ pub(crate) fn shared_debug_info(file: &object::File<'_>) -> Option<Error> {
     Some(unable(detail).with_hint("use the program as it was before `dwz -m` moved the debug info"))
 }
 
+/// Returns an error if the debug info of a program of Windows is in a PDB and not in DWARF.
+pub(crate) fn pdb_without_dwarf(file: &object::File<'_>) -> Option<Error> {
+    // Linkers also store build ids in this form, without a path.
+    file.pdb_info().ok().flatten().filter(|pdb| !pdb.path().is_empty())?;
+    let error = unable("the debug info of the program is in a PDB, which is not read");
+    let hint = "compile it with `-gdwarf`, and link it with lld's option `-debug:dwarf`";
+    file.section_by_name(".debug_info").is_none().then(|| error.with_hint(hint))
+}
+
 /// A part of an image that is loaded to be executed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ExecutableSegment {

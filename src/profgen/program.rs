@@ -271,7 +271,8 @@ impl<'f> Program<'f> {
             has_no_symbols,
             has_no_code: !file.sections().any(|section| is_code_in_file(&section)),
             missing_debug_info: objects::shared_debug_info(info)
-                .or(subprograms.missing.map(|error| error.with_hint(objects::NEEDS_SPLIT_FILES))),
+                .or(subprograms.missing.map(|error| error.with_hint(objects::NEEDS_SPLIT_FILES)))
+                .or_else(|| objects::pdb_without_dwarf(info)),
             missing,
             findings,
         })

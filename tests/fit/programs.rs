@@ -242,6 +242,27 @@ fn objects_of_other_systems_are_described() {
     }
 }
 
+#[test]
+fn debug_info_in_a_pdb_is_named() {
+    if !available("debug_info_in_a_pdb_is_named", &["clang-22", "lld-link-22"]) {
+        return;
+    }
+    let folder = Folder::new();
+    folder.write("work.c", "int work(int x) { return x * x; }\n");
+    folder.write("work.txt", " 0x140001000/0x140001003/P/-/-/0\n");
+    for (debug_info, link, expected) in [
+        ("-g", "/debug", "not usable: debug info is in a PDB, not in DWARF"),
+        ("-gdwarf", "/debug:dwarf", "usable, by lines, for functions that have them"),
+    ] {
+        folder.run(&format!("clang-22 --target=x86_64-pc-windows-msvc -O1 {debug_info} -c work.c -o work.obj"));
+        folder.run(&format!("lld-link-22 work.obj /entry:work /nodefaultlib /subsystem:console {link} /out:work.exe"));
+        assert_eq!(facts(&info(&folder, "work.exe"), "sample profile"), [expected], "{link}");
+        let convert = folder.try_run("profbridge convert work.txt --binary work.exe -o work.prof");
+        let is_named = String::from_utf8_lossy(&convert.stderr).contains("is in a PDB, which is not read");
+        assert_eq!(is_named, debug_info == "-g", "{convert:?}");
+    }
+}
+
 /// Symbols of 32-bit programs of Windows and those of Apple begin with an underscore.
 #[test]
 fn the_runtime_and_its_file_name_are_found_on_every_system() {

@@ -65,6 +65,8 @@ pub(crate) struct ProgramFacts {
     pub(crate) lacks_first_lines: bool,
     /// Whether debug info is in another file.
     pub(crate) has_debug_link: bool,
+    /// Whether debug info is in a PDB, and not in DWARF.
+    pub(crate) has_pdb: bool,
     /// Whether it has descriptors of pseudo-probes.
     pub(crate) has_probes: bool,
     /// Whether it has more symbols than those that it exports.
@@ -117,6 +119,7 @@ impl ProgramFacts {
             self.instrumented += 1;
         }
         self.add_symbols(file);
+        self.has_pdb |= objects::pdb_without_dwarf(file).is_some();
         let go = go::compiler(file, limits);
         self.has_go |= go.is_some();
         self.compilers.extend(go);
