@@ -83,7 +83,7 @@ pub(crate) fn is_read_by(rules: Rules, file: &[u8], profile: &SampleProfile) -> 
     detect(file).is_some_and(|encoding| reads_content(rules, encoding, file, &LaterContent::of(profile)))
 }
 
-/// What early releases do not read in text.
+/// Content of text profiles that early releases do not read.
 struct LaterContent {
     vtables: bool,
     contexts_or_probes: bool,
