@@ -688,6 +688,38 @@ impl LineTable {
     }
 }
 
+/// The path of a file of a line table, without `.` and `..`.
+pub(super) fn path_of_file(
+    dwarf: &Dwarf<Slice<'_>>,
+    unit: &Unit<Slice<'_>>,
+    strings: Option<&StringSection>,
+    file: u64,
+) -> Option<Vec<u8>> {
+    let Some(header) = unit.line_program.as_ref().map(|program| program.header()) else {
+        // Split debug info may have no files. The first is that of the unit.
+        let first = if unit.encoding().version < 5 { 1 } else { 0 };
+        return unit.name.filter(|_| file == first).map(|name| name.slice().to_vec());
+    };
+    let file = header.file(file)?;
+    let text = |value| string(dwarf, unit, value, strings).ok();
+    let folder = file.directory(header).and_then(text).unwrap_or_default();
+    let parts = [unit.comp_dir.map(|folder| Cow::Borrowed(folder.slice())), Some(folder), text(file.path_name())];
+    let parts: Vec<_> = parts.into_iter().flatten().collect();
+    // An absolute path replaces the folders before it.
+    let first = parts.iter().rposition(|part| part.starts_with(b"/")).unwrap_or(0);
+    let mut path: Vec<&[u8]> = Vec::new();
+    for name in parts[first..].iter().flat_map(|part| part.split(|byte| *byte == b'/')) {
+        match name {
+            b"" | b"." => {}
+            b".." if path.last().is_some_and(|last| *last != b"..") => {
+                path.pop();
+            }
+            _ => path.push(name),
+        }
+    }
+    Some(path.join(&b'/'))
+}
+
 /// The name of a file as a line table spells it, without its folder.
 pub(super) fn file_name(
     dwarf: &Dwarf<Slice<'_>>,

@@ -8,19 +8,21 @@
 use super::debug_info::{EntryPlace, LineTable, Place as SourcePlace, file_name, find_attribute};
 use super::debug_info::{FunctionName, find_function_name, offset_of};
 use super::debug_info::{NEEDS_SPLIT_FILES, SplitDebugInfo, StringSection, shared_debug_info, string};
-use super::debug_info::{Slice, damaged, load_sections_of_code, ranges_of, ranges_of_unit, symbol_name, unable};
+use super::debug_info::{Slice, damaged, load_sections_of_code, path_of_file, ranges_of};
+use super::debug_info::{ranges_of_unit, symbol_name, unable};
 use super::local_names::{LocalFunction, LocalNames};
 use super::units::{has_functions, is_of_gcc, lacks_first_lines, lacks_mangled_names};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use foldhash::fast::RandomState;
-use gimli::{ArangeHeader, Dwarf, DwarfSections, EndianSlice, RunTimeEndian, Unit, constants};
+use gimli::{ArangeHeader, AttributeValue, Dwarf, DwarfSections, EndianSlice, RunTimeEndian, Unit, constants};
 use hashbrown::{HashMap, HashSet};
 use object::Object;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
+use xxhash_rust::xxh3::xxh3_64;
 
 /// A function at an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -153,6 +155,8 @@ pub(crate) struct Subprogram {
     pub(crate) ranges: Vec<(u64, u64)>,
     /// The line of its declaration; 0 if unknown.
     pub(crate) line: u32,
+    /// A hash of the path of the file with that line; 0 if unknown.
+    pub(crate) file: u64,
 }
 
 /// The functions of a program.
@@ -540,6 +544,8 @@ struct Functions<'u, 'a> {
     code_start: u64,
     /// Whether GCC compiled a unit of C++.
     of_gcc: HashMap<usize, bool, RandomState>,
+    /// Hashes of the paths of source files, by unit and index.
+    files: HashMap<(usize, u64), u64, RandomState>,
 }
 
 impl<'u, 'a> Functions<'u, 'a> {
@@ -549,8 +555,9 @@ impl<'u, 'a> Functions<'u, 'a> {
         strings: Option<&'u StringSection>,
         local_names: &'u LocalNames,
     ) -> Self {
-        let (declarations, names, of_gcc) = (HashMap::default(), HashSet::default(), HashMap::default());
-        Self { dwarf, units, strings, declarations, names, local_names, first: 0, code_start: 0, of_gcc }
+        let (declarations, names) = (HashMap::default(), HashSet::default());
+        let (of_gcc, files) = (HashMap::default(), HashMap::default());
+        Self { dwarf, units, strings, declarations, names, local_names, first: 0, code_start: 0, of_gcc, files }
     }
 
     /// The functions of the split debug info of a unit.
@@ -643,7 +650,8 @@ impl<'u, 'a> Functions<'u, 'a> {
             if let Some((name, function)) = self.name_in_debug_info(place)? {
                 let line = self.number(place, constants::DW_AT_decl_line);
                 local.extend(function.map(|function| (found.len(), function)));
-                found.push(Subprogram { name, ranges, line });
+                let file = self.file_of_declaration(place);
+                found.push(Subprogram { name, ranges, line, file });
             }
         }
         Ok(())
@@ -731,6 +739,15 @@ impl<'u, 'a> Functions<'u, 'a> {
     fn number(&self, place: EntryPlace, attribute: gimli::DwAt) -> u32 {
         let number = find_attribute(self.units, place, &[attribute]);
         number.and_then(|(value, _)| value.udata_value()).unwrap_or(0) as u32
+    }
+
+    /// Returns a hash of the path of the file that declares a function; 0 if it is unknown.
+    fn file_of_declaration(&mut self, place: EntryPlace) -> u64 {
+        let Some((value, (at, _))) = find_attribute(self.units, place, &[constants::DW_AT_decl_file]) else { return 0 };
+        let AttributeValue::FileIndex(index) = value else { return 0 };
+        let (dwarf, unit, strings) = (self.dwarf, &self.units[at], self.strings);
+        let hash = || path_of_file(dwarf, unit, strings, index).map_or(0, |path| xxh3_64(&path));
+        *self.files.entry((at, index)).or_insert_with(hash)
     }
 
     /// The name of a function; `None` if it has none, or if the name is damaged.

@@ -15,30 +15,37 @@ pub(super) struct Function {
     pub(super) ranges: Vec<(u64, u64)>,
     /// Debug info does not have it.
     is_from_symbols: bool,
-    /// The line of its declaration; 0 if unknown.
-    line: u32,
-    /// Whether functions of this name are declared in different lines.
-    has_other_lines: bool,
+    /// The file and line of its declaration; 0 if unknown.
+    declaration: (u64, u32),
+    /// Whether functions of this name are declared in different places.
+    has_other_declarations: bool,
     /// Names of symbols that debug info has with another name.
     pub(super) other_names: Vec<Box<[u8]>>,
 }
 
 impl Function {
     fn new(name: Arc<[u8]>) -> Self {
-        let (line, has_other_lines) = (0, false);
-        Self { name, ranges: Vec::new(), is_from_symbols: false, line, has_other_lines, other_names: Vec::new() }
+        Self {
+            name,
+            ranges: Vec::new(),
+            is_from_symbols: false,
+            declaration: (0, 0),
+            has_other_declarations: false,
+            other_names: Vec::new(),
+        }
     }
 }
 
 impl Function {
-    /// Returns true if debug info has several functions of the name, declared in different lines.
+    /// Returns true if debug info has several functions of the name, declared in different places.
     pub(super) fn is_declared_again(&self) -> bool {
-        self.has_other_lines && !is_ambiguous(&self.name)
+        self.has_other_declarations && !is_ambiguous(&self.name)
     }
 
-    fn note_line(&mut self, line: u32) {
-        let known = std::mem::replace(&mut self.line, line);
-        self.has_other_lines |= known != 0 && line != 0 && known != line;
+    fn note_declaration(&mut self, file: u64, line: u32) {
+        let (known_file, known_line) = std::mem::replace(&mut self.declaration, (file, line));
+        let is_other_file = known_file != 0 && file != 0 && known_file != file;
+        self.has_other_declarations |= known_line != 0 && line != 0 && (known_line != line || is_other_file);
     }
 }
 
@@ -79,13 +86,13 @@ impl Functions {
         let mut by_name: HashMap<Arc<[u8]>, usize, RandomState> = HashMap::default();
         let mut by_start: HashMap<u64, FunctionRange, RandomState> = HashMap::default();
         let mut shared = HashSet::<u64, RandomState>::default();
-        for Subprogram { name, ranges, line } in subprograms {
+        for Subprogram { name, ranges, line, file } in subprograms {
             let at = *by_name.entry(Arc::clone(&name)).or_insert_with(|| {
                 functions.push(Function::new(name));
                 functions.len() - 1
             });
             for (start, end) in ranges.into_iter().filter(|(start, end)| end > start && *start >= base) {
-                functions[at].note_line(line);
+                functions[at].note_declaration(file, line);
                 functions[at].ranges.push((start, end));
                 match by_start.entry(start) {
                     hashbrown::hash_map::Entry::Occupied(_) => {
@@ -264,6 +271,7 @@ mod tests {
             name: name.as_bytes().into(),
             ranges: ranges.to_vec(),
             line: 0,
+            file: 0,
         };
         Functions::new(list.iter().map(subprogram).collect(), 0x1000)
     }
@@ -317,24 +325,30 @@ mod tests {
     }
 
     #[test]
-    fn functions_of_one_name_in_different_lines_are_declared_again() {
-        let subprogram =
-            |name: &[u8], at: u64, line: u32| Subprogram { name: name.into(), ranges: vec![(at, at + 8)], line };
+    fn functions_of_one_name_in_different_places_are_declared_again() {
+        let subprogram = |name: &[u8], at: u64, (file, line): (u64, u32)| {
+            let ranges = vec![(at, at + 8)];
+            Subprogram { name: name.into(), ranges, line, file }
+        };
         let all = Functions::new(
             vec![
-                subprogram(b"helper", 0x1000, 3),
-                subprogram(b"helper", 0x1010, 5),
-                subprogram(b"of_header", 0x1020, 7),
-                subprogram(b"of_header", 0x1030, 7),
-                subprogram(b"unknown", 0x1040, 0),
-                subprogram(b"unknown", 0x1050, 7),
-                subprogram(b"__cxx_global_var_init", 0x1060, 1),
-                subprogram(b"__cxx_global_var_init", 0x1070, 2),
+                subprogram(b"helper", 0x1000, (1, 3)),
+                subprogram(b"helper", 0x1010, (1, 5)),
+                subprogram(b"of_header", 0x1020, (1, 7)),
+                subprogram(b"of_header", 0x1030, (1, 7)),
+                subprogram(b"unknown", 0x1040, (1, 0)),
+                subprogram(b"unknown", 0x1050, (2, 7)),
+                subprogram(b"unknown_file", 0x1060, (1, 7)),
+                subprogram(b"unknown_file", 0x1070, (0, 7)),
+                subprogram(b"twin", 0x1080, (1, 7)),
+                subprogram(b"twin", 0x1090, (2, 7)),
+                subprogram(b"__cxx_global_var_init", 0x10a0, (1, 1)),
+                subprogram(b"__cxx_global_var_init", 0x10b0, (1, 2)),
             ],
             0x1000,
         );
         let several = all.iter().filter(|function| function.is_declared_again());
-        assert_eq!(several.map(|function| &*function.name).collect::<Vec<_>>(), [b"helper"]);
+        assert_eq!(several.map(|function| &*function.name).collect::<Vec<_>>(), [&b"helper"[..], b"twin"]);
     }
 
     #[test]

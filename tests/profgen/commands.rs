@@ -199,6 +199,42 @@ fn functions_with_one_name_in_debug_info_are_announced() {
     );
 }
 
+/// Static functions of one name are known by their files, even if their lines are equal. A function of a header is one.
+#[test]
+fn static_functions_of_one_name_in_several_files_are_announced() {
+    let Some(folder) = folder("static functions of one name", &["gcc", "clang-22"]) else { return };
+    folder.write(
+        "step.h",
+        "static __attribute__((noinline)) int step(int x) { volatile int all = 0; for (int i = 0; i < x % 8; i++) all += i; \
+         return all; }\n",
+    );
+    let source = |name: &str, sum: &str| {
+        format!(
+            "{} int helper(int x) {{ volatile int all = 0; for (int i = 0; i < x % 9; i++) all += {sum}; return all; }}\n\
+             #include \"step.h\"\n\
+             int {name}(int x) {{ return helper(x) + step(x); }}\n",
+            "static __attribute__((noinline))",
+        )
+    };
+    folder.write("a.c", source("first", "i"));
+    std::fs::create_dir(folder.path("sub")).expect("the folder is writable");
+    folder.write("sub/a.c", source("second", "i * i"));
+    folder.write(
+        "main.c",
+        "int first(int), second(int);\nint main(int c, char **v) { int all = 0; for (int i = 0; i < 3000; i++) \
+         all += first(i + c) ^ second(i); return all == 7; }\n",
+    );
+    for compiler in ["gcc", "gcc -gdwarf-4", "clang-22", "clang-22 -gsplit-dwarf"] {
+        folder.run(&format!("{compiler} -O1 -g -c a.c -o a.o"));
+        folder.run(&format!("{compiler} -O1 -g -I. -c sub/a.c -o sub/a.o"));
+        folder.run(&format!("{compiler} -O1 -g main.c a.o sub/a.o -o prog"));
+        record(&folder, "prog");
+        let said = errors(&folder.run("profbridge convert prog.txt --binary prog -o out.afdo"));
+        let expected = "debug info has one name for several functions, whose samples add up: 1 name, such as helper";
+        assert!(said.contains(expected), "{compiler}: {said}");
+    }
+}
+
 #[test]
 fn missing_split_debug_info_is_announced() {
     if !available("missing split debug info", &["clang-22"]) {
