@@ -25,6 +25,9 @@ use std::collections::BTreeMap;
 /// The share of cut call chains, as a divisor, above which the profile lacks calls.
 const CUT_CHAINS: u64 = 10;
 
+/// The share of samples within instructions, as a divisor, above which another program ran.
+const MISPLACED_SAMPLES: u64 = 10;
+
 /// Callers of callers to which the number of entries of a function is passed on.
 const MOST_CALLERS: usize = 64;
 
@@ -74,7 +77,11 @@ impl PlainFindings {
             let unused = self.all.saturating_sub(self.used);
             warnings.push(format!("not used: {unused} of {} ({})", samples(self.all), reasons.join(", ")));
         }
-        if is_of_go {
+        if self.not_instructions > self.used / MISPLACED_SAMPLES {
+            warnings.push(format!(
+                "samples within instructions show that {program} is probably not the build that was recorded"
+            ));
+        } else if is_of_go {
             warnings.push("Go's compiler reads no sample profiles: merge the recording into default.pgo".to_string());
         } else if self.calls == 0 && self.without_function != 0 {
             warnings.push(format!(

@@ -120,6 +120,12 @@ fn samples_count_at_their_lines() {
     for weight in [2, 7, 1000, 1_000_000_000] {
         assert_eq!(enough(&format!("--weighted-input={weight},perf.data")), once, "weight {weight}");
     }
+    // Another build.
+    let moved = [vec![(small[4].0, Vec::new()); 50], vec![(small[4].0 + 1, Vec::new()); 9]].concat();
+    folder.write("moved.data", plain_recording(&folder, "busy", &moved));
+    let message = errors(&folder.run("profbridge convert moved.data --binary busy -o moved.prof"));
+    assert!(message.contains("busy is probably not the build that was recorded"), "{message}");
+    assert!(!message.contains("frame pointers"), "{message}");
     // Without call chains.
     let bare: Vec<(u64, Vec<u64>)> = samples.iter().map(|(ip, _)| (*ip, Vec::new())).collect();
     folder.write("bare.data", plain_recording(&folder, "busy", &bare));
