@@ -65,6 +65,8 @@ pub enum Hint {
     NameTheProgram,
     /// Recordings can be written as stacks, or as a sample profile with the program that was sampled.
     StacksOrProgram,
+    /// Calling contexts cannot be written, but the profile can be nested.
+    NestContexts,
     /// The output would replace a file that is not an earlier output.
     ReplaceFile,
     /// A flame graph was requested where a profile is written.
@@ -188,6 +190,7 @@ impl fmt::Display for Hint {
                 "name the output .collapsed or .pprof, or give the program that was sampled for a sample profile"
             }
             Self::ReplaceFile => "choose another path, or force the replacement",
+            Self::NestContexts => "make the layout nested: contexts become inlined callees",
             Self::DrawIt => "draw a flame graph instead",
             Self::ReportIt => "write a report instead",
             Self::MakeIprofOrShow => "name the output .iprof to write an iprof, or show the profile as JSON",

@@ -170,7 +170,9 @@ pub fn make(
     if counters.is_empty() && findings.plain.without_function != 0 {
         let samples = number_of(findings.plain.without_function, "sample");
         return Err(Error::nothing_found(format!("{samples} in the program are in functions without debug info"))
-            .with_hint("compile the whole program with debug info, at least line tables"));
+            .with_hint(
+                "compile the whole program with debug info: `-g`, or `-g1 -fdebug-info-for-profiling` of clang",
+            ));
     }
     let mut report = SampleReport::of(program.findings(), findings);
     let (mut profile, probes) = match contexts {
@@ -246,7 +248,8 @@ fn require_functions(program: &Program<'_>) -> Result<()> {
                 .with_hint("compile it with more debug info: `-g`, or `-g1 -fdebug-info-for-profiling` of clang"));
         }
         return Err(Error::nothing_found("the program has no debug info").with_hint(
-            "compile it with debug info, at least line tables, or give the file with its debug info as well",
+            "compile it with debug info (`-g`, or `-g1 -fdebug-info-for-profiling` of clang), or give the file with its debug \
+             info as well",
         ));
     }
     if program.has_no_code {

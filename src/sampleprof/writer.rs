@@ -7,6 +7,7 @@ use super::record::{FunctionName, FunctionRecord};
 use super::text_writer::{self, TextOptions};
 use super::{compact, ext_writer, gcc, order};
 use crate::error::{Error, ErrorKind, Result};
+use crate::hint::Hint;
 use crate::model::{Loss, LossKind};
 use std::collections::HashSet;
 
@@ -143,9 +144,9 @@ fn check_contexts(profile: &SampleProfile, kind: Kind, options: &WriteOptions) -
 
 /// Checks that a profile of this kind can be written.
 fn check(kind: Kind, options: &WriteOptions) -> Result<()> {
-    let unsupported = |what: String, hint: &'static str| {
+    fn unsupported(what: String, hint: impl Into<Hint>) -> Result<()> {
         Err(Error::from(ErrorKind::Unsupported { what }).with_llvm_detail(UNSUPPORTED).with_hint(hint))
-    };
+    }
     let release = options.rules.release();
     // No other encoding helps.
     if options.encoding != Encoding::Gcc && !options.rules.knows_contexts_and_probes() {
@@ -154,7 +155,7 @@ fn check(kind: Kind, options: &WriteOptions) -> Result<()> {
             return unsupported(format!("writing pseudo-probes for {release}"), hint);
         }
         if kind.context_sensitive {
-            let hint = "make the layout nested: contexts become inlined callees";
+            let hint = Hint::NestContexts;
             return unsupported(format!("writing calling contexts for {release}"), hint);
         }
     }
@@ -177,10 +178,9 @@ fn check(kind: Kind, options: &WriteOptions) -> Result<()> {
         Encoding::Gcc if options.as_llvm => {
             unsupported("writing GCC's encoding".to_string(), "write an encoding that LLVM reads")
         }
-        Encoding::Gcc if kind.context_sensitive => unsupported(
-            "writing calling contexts for GCC".to_string(),
-            "make the layout nested: contexts become inlined callees",
-        ),
+        Encoding::Gcc if kind.context_sensitive => {
+            unsupported("writing calling contexts for GCC".to_string(), Hint::NestContexts)
+        }
         Encoding::Gcc if kind.probe_based => {
             unsupported("writing pseudo-probes for GCC".to_string(), "sample a build whose debug info has lines")
         }

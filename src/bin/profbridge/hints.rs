@@ -53,6 +53,7 @@ pub(crate) fn hint_text(hint: &Hint) -> Cow<'static, str> {
         Hint::StacksOrProgram => {
             "name the output .collapsed or .pprof, or name the program with --binary for a sample profile"
         }
+        Hint::NestContexts => "use --convert-sample-profile-layout=nest: contexts become inlined callees",
         Hint::ReplaceFile => "choose another output with -o, or replace the file with --force",
         Hint::DrawIt => "use `profbridge flamegraph` to draw a flame graph",
         Hint::ReportIt => "use `profbridge report` to write a report",
