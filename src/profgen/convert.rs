@@ -468,7 +468,10 @@ fn without_samples(inputs: &[Input], program: &Program<'_>, limits: &Limits) -> 
         );
     }
     if names.is_empty() && has_format(|format| format != Format::PerfData) {
-        return error.with_hint("print `sym`, `symoff` and `dso` with `perf script`, or pass perf.data itself");
+        return error.with_hint(
+            "give the program that was sampled; if it is this one, print `sym`, `symoff` and `dso` with `perf script`, or \
+             pass perf.data itself",
+        );
     }
     if names.is_empty() {
         return error.with_hint("record while the program runs, with `perf record -b`");
